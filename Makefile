@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+# Makefile: every target. Sources are found by wildcard per folder; there is no recursion.
+# Nothing is written outside build/ except by: deps, golden, format, install, web, ptx.
+# `make help` lists the targets; V=1 shows commands; SAN=address,undefined|thread; WERROR=1.
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-builtin-rules
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+SAN ?=
+B := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(BUILD_SUFFIX)
+comma := ,
+Q := $(if $(V),,@)
+msg = $(if $(V),@true,@printf '  %-7s %s\n' $(1) $(2))
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+OPT ?= -O2 -g
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+CPPFLAGS_ALL := -D_GNU_SOURCE -I. -I$(B)/gen $(CPPFLAGS)
+CFLAGS_ALL := -std=c11 $(OPT) $(WARN) $(if $(WERROR),-Werror) -fPIC -fvisibility=hidden -pthread $(SANFLAGS) $(CFLAGS)
+LDFLAGS_ALL := -pthread $(SANFLAGS) $(LDFLAGS)
+
+# --- what this machine has -----------------------------------------------------------------------
+GIT_COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda /opt/cuda /usr/lib/cuda))
+CUDA_INC := $(firstword $(foreach d,include targets/x86_64-linux/include targets/sbsa-linux/include,$(if $(wildcard $(CUDA_HOME)/$(d)/cuda.h),$(CUDA_HOME)/$(d))))
+CUPTI_INC := $(firstword $(foreach d,$(CUDA_INC) $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_range_profiler.h),$(d))))
+NVCC := $(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null))
+HAVE_CUPTI := $(if $(CUPTI_INC),1)
+PKGS := sqlite3 libcjson libmicrohttpd
+# Goals that need no library must not fail for want of one; checked where they are used.
+have_pkgs = $(shell pkg-config --exists $(PKGS) 2>/dev/null && echo 1)
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+
+# --- sources -------------------------------------------------------------------------------------
+ANALYZER_SRC := $(sort $(wildcard analyzer/*.c))
+RULE_SRC := $(sort $(wildcard analyzer/rules/*.c))
+# Only these may see a CUDA header.
+CUDA_SRC := $(filter $(wildcard collector/*.c),$(addprefix collector/,inject.c activity.c counters.c sampling.c timeline.c translate.c))
+PRELOAD_SRC := collector/preload.c
+COLLECTOR_SRC := $(filter-out $(CUDA_SRC) $(PRELOAD_SRC),$(sort $(wildcard collector/*.c)))
+MODEL_SRC := $(sort $(wildcard collector/model/*.c))
+SERVER_SRC := $(sort $(wildcard server/*.c))
+KERNEL_SRC := $(sort $(wildcard kernels/*.cu))
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+ANALYZER_LIB := $(B)/libanalyzer.a
+COLLECTOR_LIB := $(B)/libcollector.a
+SERVER_LIB := $(B)/libserver.a
+UNIT_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT_SRC))
+
+COLLECTOR_SO := $(B)/libwarpsight-cupti.so
+PRELOAD_SO := $(B)/libwarpsight.so
+PROGRAM := $(B)/warpsight
+KERNELS := $(B)/warpsight-kernels
+
+# --- all -----------------------------------------------------------------------------------------
+.PHONY: all
+all: check-tools $(PROGRAM) $(PRELOAD_SO) $(if $(HAVE_CUPTI),$(COLLECTOR_SO),no-cupti) $(if $(NVCC),$(KERNELS),no-nvcc) ## program, collector, kernels (as far as the CUDA toolkit is there)
+
+.PHONY: check-tools no-cupti no-nvcc
+check-tools:
+	@$(if $(have_pkgs),true,{ echo "make: development files of $(PKGS) are missing: run 'make deps'" >&2; exit 1; })
+no-cupti:
+	@echo "  SKIP    no CUPTI headers under '$(or $(CUDA_HOME),/usr/local/cuda)': the collector library is not built"
+no-nvcc:
+	@echo "  SKIP    no nvcc: the reference kernels are not built (recorded sessions still replay)"
+
+# --- generated -----------------------------------------------------------------------------------
+$(B)/gen/rules_list.h: $(RULE_SRC) Makefile
+	$(call msg,GEN,$@)
+	$(Q)mkdir -p $(@D) && { echo "/* generated: one row per file in analyzer/rules */"; for f in $(notdir $(basename $(RULE_SRC))); do echo "WS_RULE($$f)"; done; } >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; touch $@; }
+
+$(B)/gen/schema_sql.h: server/schema.sql Makefile
+	$(call msg,GEN,$@)
+	$(Q)mkdir -p $(@D) && { echo "/* generated from server/schema.sql */"; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; } >$@
+
+$(B)/gen/version.h: .FORCE
+	$(Q)mkdir -p $(@D) && printf '/* generated */\n#define WS_VERSION "%s"\n#define WS_GIT_COMMIT "%s"\n' '$(VERSION)' '$(GIT_COMMIT)' >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; }
+.PHONY: .FORCE
+.FORCE:
+
+GENERATED := $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/version.h
+
+# --- compile -------------------------------------------------------------------------------------
+$(B)/obj/%.o: %.c | $(GENERATED)
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS_ALL) $(if $(filter server/%,$<),$(PKG_CFLAGS)) $(if $(filter $(CUDA_SRC) tests/fake_cupti/%,$<),-isystem collector/compat -isystem $(CUPTI_INC) -isystem $(CUDA_INC)) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+$(ANALYZER_LIB): $(call obj,$(ANALYZER_SRC) $(RULE_SRC))
+$(COLLECTOR_LIB): $(call obj,$(COLLECTOR_SRC) $(MODEL_SRC))
+$(SERVER_LIB): $(call obj,$(filter-out server/main.c,$(SERVER_SRC)))
+$(B)/%.a:
+	$(call msg,AR,$@)
+	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
+
+# __cxa_demangle comes from libstdc++; the collector never links it.
+SERVER_LIBS := $(PKG_LIBS) -l:libstdc++.so.6 -lz -ldl -lm
+$(PROGRAM): $(call obj,server/main.c) $(SERVER_LIB) $(COLLECTOR_LIB) $(ANALYZER_LIB)
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN/lib' $^ $(SERVER_LIBS) -o $@
+
+$(PRELOAD_SO): $(call obj,$(PRELOAD_SRC))
+	$(call msg,LD,$@)
+	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-z,nodelete -Wl,--version-script=collector/export.map $^ -o $@
+
+$(COLLECTOR_SO): $(call obj,$(CUDA_SRC) $(COLLECTOR_SRC)) $(ANALYZER_LIB) collector/export.map
+	$(call msg,LD,$@)
+	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-z,nodelete -Wl,-z,defs -Wl,--version-script=collector/export.map $(filter %.o %.a,$^) -ldl -lm -o $@
+
+# SASS for the board we measure on, PTX for every other one (the driver compiles it at start).
+CUDA_ARCH ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
+NVCCFLAGS := -O2 -std=c++17 -lineinfo -Wno-deprecated-gpu-targets --compiler-options -Wall,-Wextra $(if $(WERROR),-Werror all-warnings)
+$(B)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h kernels/*.cuh)
+	$(call msg,NVCC,$<)
+	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCCFLAGS) $(CUDA_ARCH) -c $< -o $@
+
+$(KERNELS): $(patsubst %.cu,$(B)/obj/%.o,$(KERNEL_SRC))
+	$(call msg,NVLINK,$@)
+	$(Q)$(NVCC) $(CUDA_ARCH) -cudart static $^ -o $@
+
+# --- tests ---------------------------------------------------------------------------------------
+$(B)/tests/%: $(B)/obj/tests/unit/%.o $(SERVER_LIB) $(COLLECTOR_LIB) $(ANALYZER_LIB)
+	$(call msg,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) $^ $(SERVER_LIBS) -o $@
+
+include $(wildcard tests/*/*.mk)
+
+.PHONY: test test-build
+test-build: all $(UNIT_BIN) $(TEST_EXTRA)
+test: deps ## all layers that this machine can run; SAN=address,undefined or SAN=thread for a sanitizer
+	$(Q)$(MAKE) --no-print-directory test-build
+	$(Q)B=$(B) SAN=$(SAN) CC=$(CC) CUDA_HOME=$(CUDA_HOME) tests/run.sh $(T)
+
+# --- chores --------------------------------------------------------------------------------------
+.PHONY: deps
+deps: ## install by apt what is missing, and say so
+	$(Q)tests/deps.sh
+
+.PHONY: lint format
+C_FILES = $(shell git ls-files -co --exclude-standard '*.c' '*.h')
+lint: ## format, clang-tidy, analyzer purity, include direction, one-getenv
+	$(Q)B=$(B) CUDA_INC=$(CUDA_INC) CUPTI_INC=$(CUPTI_INC) tests/lint.sh
+format: ## clang-format in place
+	$(Q)clang-format -i $(C_FILES)
+
+.PHONY: clean
+clean: ## remove build/
+	$(Q)rm -rf build
+
+.PHONY: help
+help: ## this list
+	@awk -F':.*## ' '/^[a-z][a-z_.-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile $(wildcard tests/*/*.mk)
+	@echo "  variables      V=1 shows commands · SAN=address,undefined|thread · WERROR=1 · CC=clang · T='test_expr …' runs only those"
+
+-include $(patsubst %.o,%.d,$(call obj,$(ANALYZER_SRC) $(RULE_SRC) $(CUDA_SRC) $(COLLECTOR_SRC) $(PRELOAD_SRC) $(MODEL_SRC) $(SERVER_SRC) $(UNIT_SRC)))

@@ -1,0 +1,194 @@
+-- SPDX-License-Identifier: MIT
+-- schema.sql: THE database schema, embedded into the program. user_version counts its changes.
+-- Raw facts only: sums, counts, min and max of them are kept as an index; what a formula makes is
+-- computed on read. Times *_ns: int64 nanoseconds since the epoch. Metric values: SI base units.
+-- Read on: store.c (every statement), ingest.c (the only writer).
+PRAGMA application_id = 0x57534754; -- "WSGT"
+PRAGMA user_version = 1;
+
+CREATE TABLE session (
+    id          INTEGER PRIMARY KEY,
+    token       TEXT NOT NULL UNIQUE,      -- of `warpsight run`, or the agent id of a plain preload
+    name        TEXT NOT NULL DEFAULT '',
+    source      TEXT NOT NULL CHECK (source IN ('measured', 'modelled', 'recorded', 'imported', 'synthetic')),
+    exe         TEXT NOT NULL DEFAULT '',
+    argv        TEXT NOT NULL DEFAULT '[]', -- JSON array
+    host        TEXT NOT NULL DEFAULT '',
+    exit_status INTEGER,                    -- NULL = not known (plain preload, or still running)
+    exit_signal INTEGER,
+    started_ns  INTEGER NOT NULL DEFAULT 0,
+    ended_ns    INTEGER,
+    note        TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+-- One collector: a process that used CUDA.
+CREATE TABLE process (
+    id             INTEGER PRIMARY KEY,
+    session_id     INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    agent_id       TEXT NOT NULL UNIQUE,
+    pid            INTEGER NOT NULL DEFAULT 0,
+    ppid           INTEGER NOT NULL DEFAULT 0,
+    exe            TEXT NOT NULL DEFAULT '',
+    argv           TEXT NOT NULL DEFAULT '[]',
+    cwd            TEXT NOT NULL DEFAULT '',
+    host           TEXT NOT NULL DEFAULT '',
+    boot_id        TEXT NOT NULL DEFAULT '',
+    rank           TEXT NOT NULL DEFAULT '',
+    started_ns     INTEGER NOT NULL DEFAULT 0,
+    ended_ns       INTEGER,                 -- NULL = no BYE: running, killed or crashed
+    driver_version INTEGER NOT NULL DEFAULT 0,
+    driver_text    TEXT NOT NULL DEFAULT '',
+    cupti_version  INTEGER NOT NULL DEFAULT 0,
+    cupti_path     TEXT NOT NULL DEFAULT '',
+    gpu_uuids      TEXT NOT NULL DEFAULT '',
+    warpsight      TEXT NOT NULL DEFAULT '',
+    git_commit     TEXT NOT NULL DEFAULT '',
+    settings       TEXT NOT NULL DEFAULT '[]' -- JSON array of NAME=value
+) STRICT;
+CREATE INDEX process_session ON process(session_id);
+
+-- How far each agent's spool was read: changes in the same transaction as the rows it brought.
+CREATE TABLE cursor (
+    agent_id TEXT PRIMARY KEY,
+    segment  INTEGER NOT NULL,  -- number of the segment being read
+    offset   INTEGER NOT NULL,  -- bytes of it already ingested
+    next_seq INTEGER NOT NULL   -- the frame number expected next
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE device (
+    id               INTEGER PRIMARY KEY,
+    session_id       INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    idx              INTEGER NOT NULL,   -- CUDA ordinal in the process that reported it
+    name             TEXT NOT NULL,
+    uuid             TEXT NOT NULL,
+    chip             TEXT NOT NULL DEFAULT '',
+    cc_major         INTEGER NOT NULL,
+    cc_minor         INTEGER NOT NULL,
+    sms              INTEGER NOT NULL,
+    memory_bytes     INTEGER NOT NULL DEFAULT 0,
+    l2_bytes         INTEGER NOT NULL DEFAULT 0,
+    sm_clock_hz      INTEGER NOT NULL DEFAULT 0,
+    memory_clock_hz  INTEGER NOT NULL DEFAULT 0,
+    memory_bus_bits  INTEGER NOT NULL DEFAULT 0,
+    pcie_bytes_per_s INTEGER NOT NULL DEFAULT 0,
+    max_warps_per_sm INTEGER NOT NULL DEFAULT 0,
+    smem_bytes_per_sm INTEGER NOT NULL DEFAULT 0,
+    smem_optin_bytes INTEGER NOT NULL DEFAULT 0,
+    regs_per_sm      INTEGER NOT NULL DEFAULT 0,
+    async_engines    INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (session_id, uuid)
+) STRICT;
+
+-- One signature: mangled name, grid, block, dynamic shared memory. launches, total/min/max_ns are
+-- an index over the unprofiled rows of `activity` (a replayed launch has no time of its own).
+CREATE TABLE kernel (
+    id                INTEGER PRIMARY KEY,
+    session_id        INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    device_id         INTEGER REFERENCES device(id) ON DELETE CASCADE, -- of its first launch
+    mangled           TEXT NOT NULL,
+    grid_x INTEGER NOT NULL, grid_y INTEGER NOT NULL, grid_z INTEGER NOT NULL,
+    block_x INTEGER NOT NULL, block_y INTEGER NOT NULL, block_z INTEGER NOT NULL,
+    dynamic_smem_bytes INTEGER NOT NULL,
+    cluster_x INTEGER, cluster_y INTEGER, cluster_z INTEGER, -- NULL: no activity record told us
+    regs_per_thread   INTEGER,
+    static_smem_bytes INTEGER,
+    smem_executed_bytes INTEGER,
+    local_bytes_per_thread INTEGER,
+    launch_type       INTEGER,
+    carveout_percent  INTEGER,
+    launches          INTEGER NOT NULL DEFAULT 0, -- activity records, replayed launches included
+    timed_launches    INTEGER NOT NULL DEFAULT 0, -- those with a time
+    total_ns          INTEGER NOT NULL DEFAULT 0,
+    min_ns            INTEGER,
+    max_ns            INTEGER,
+    UNIQUE (session_id, mangled, grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_smem_bytes)
+) STRICT;
+
+-- Kernel, memcpy and memset executions, many to a row: a million launches are some 250 rows.
+-- data: n fixed-size little-endian records, layout in store.h (struct ws_activity_row).
+CREATE TABLE activity (
+    id         INTEGER PRIMARY KEY,
+    session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    kind       INTEGER NOT NULL CHECK (kind IN (1, 2, 3)), -- 1 kernel, 2 memcpy, 3 memset
+    start_ns   INTEGER NOT NULL, -- least start of the chunk
+    end_ns     INTEGER NOT NULL, -- greatest end
+    n          INTEGER NOT NULL CHECK (n > 0),
+    data       BLOB NOT NULL
+) STRICT;
+CREATE INDEX activity_session ON activity(session_id, kind, start_ns);
+
+CREATE TABLE context (
+    process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    context    INTEGER NOT NULL,
+    device_idx INTEGER NOT NULL,
+    PRIMARY KEY (process_id, context)
+) STRICT, WITHOUT ROWID;
+
+-- A launch that got counters.
+CREATE TABLE profile (
+    id          INTEGER PRIMARY KEY,
+    session_id  INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    process_id  INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    kernel_id   INTEGER NOT NULL REFERENCES kernel(id) ON DELETE CASCADE,
+    number      INTEGER NOT NULL,  -- the collector's own number in its process
+    device_idx  INTEGER NOT NULL,
+    context     INTEGER NOT NULL,
+    stream      INTEGER,
+    correlation INTEGER NOT NULL,
+    ordinal     INTEGER NOT NULL,  -- launches of this signature before it
+    mode        INTEGER NOT NULL CHECK (mode IN (0, 1)), -- 0 replay, 1 rotate
+    passes      INTEGER NOT NULL,
+    pass_index  INTEGER,           -- rotate: the pass this launch served
+    cost_ns     INTEGER NOT NULL,
+    UNIQUE (process_id, number)
+) STRICT;
+CREATE INDEX profile_kernel ON profile(kernel_id);
+
+CREATE TABLE metric_key (
+    id  INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE       -- a key of metrics.def, or a CUPTI name given by --metrics
+) STRICT;
+
+-- A number, or the code of the reason why there is none (value.h): never both, never neither.
+CREATE TABLE metric (
+    profile_id INTEGER NOT NULL REFERENCES profile(id) ON DELETE CASCADE,
+    key_id     INTEGER NOT NULL REFERENCES metric_key(id),
+    value      REAL,
+    why        TEXT,
+    CHECK ((value IS NULL) <> (why IS NULL)),
+    PRIMARY KEY (profile_id, key_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE status (
+    id         INTEGER PRIMARY KEY,
+    session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    process_id INTEGER REFERENCES process(id) ON DELETE CASCADE,
+    code       TEXT NOT NULL,
+    severity   INTEGER NOT NULL,   -- 0 info, 1 warning, 2 error
+    message    TEXT NOT NULL,
+    remedy     TEXT NOT NULL DEFAULT '',
+    count      INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE UNIQUE INDEX status_once ON status(session_id, ifnull(process_id, 0), code, message);
+
+CREATE TABLE loss (
+    id         INTEGER PRIMARY KEY,
+    session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    process_id INTEGER REFERENCES process(id) ON DELETE CASCADE,
+    kind       TEXT NOT NULL,
+    reason     TEXT NOT NULL,
+    count      INTEGER NOT NULL,
+    from_ns    INTEGER NOT NULL DEFAULT 0,
+    to_ns      INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX loss_session ON loss(session_id);
+
+-- What collection cost a process: running totals, the last one of a kind stands.
+CREATE TABLE cost (
+    process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    what       TEXT NOT NULL,
+    count      INTEGER NOT NULL,
+    total_ns   INTEGER NOT NULL,
+    PRIMARY KEY (process_id, what)
+) STRICT, WITHOUT ROWID;
