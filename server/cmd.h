@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * cmd.h: every subcommand of the program: one function each, one file cmd_<name>.c each.
+ * Add a command: its file, a line here, a row in main.c.
+ *
+ * A command gets its own name as argv[0] and returns the exit status of the program. It prints results to
+ * stdout, complaints through cli.h, and does not call exit(). */
+#ifndef WS_SERVER_CMD_H
+#define WS_SERVER_CMD_H
+
+typedef int ws_cmd(int argc, char **argv);
+
+ws_cmd ws_cmd_list;
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ * main.c: the program `warpsight`: picks the subcommand. Nothing else happens here.
+ * Add a command: cmd_<name>.c, a line in cmd.h, a row in the table below. */
+#include "cli.h"
+#include "cmd.h"
+#include "version.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *name;
+    ws_cmd *run;
+    const char *line; /* what it does, for --help */
+};
+
+/* In the order in which a person meets them. */
+static const struct command commands[] = {
+    {"list", ws_cmd_list, "what there is to choose from: settings"},
+};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static int help(void)
+{
+    printf("WarpSight: why is this CUDA kernel slow, and what to change.\n\n"
+           "usage: warpsight COMMAND [options]\n\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i].name, commands[i].line);
+    printf("\n  warpsight COMMAND --help tells more; warpsight --version says which one this is\n");
+    return ws_cli_finish("", WS_EXIT_OK);
+}
+
+static int unknown(const char *word)
+{
+    const char *names[COMMANDS];
+    const char *near;
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    near = ws_cli_nearest(word, names, COMMANDS);
+    if (word[0] == '-')
+        return ws_cli_usage_error("", "unknown option %s", word);
+    if (near)
+        return ws_cli_usage_error("", "unknown command '%s'; did you mean '%s'?", word, near);
+    return ws_cli_usage_error("", "unknown command '%s'", word);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return ws_cli_usage_error("", "no command given");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return help();
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("warpsight %s (%s)\n", WS_VERSION, WS_GIT_COMMIT);
+        return ws_cli_finish("", WS_EXIT_OK);
+    }
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return ws_cli_finish(argv[1], commands[i].run(argc - 1, argv + 1));
+    return unknown(argv[1]);
+}
