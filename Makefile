@@ -62,7 +62,7 @@ KERNELS := $(B)/warpsight-kernels
 
 # --- all -----------------------------------------------------------------------------------------
 .PHONY: all
-all: check-tools $(PROGRAM) $(PRELOAD_SO) $(if $(HAVE_CUPTI),$(COLLECTOR_SO),no-cupti) $(if $(NVCC),$(KERNELS),no-nvcc) ## program, collector, kernels (as far as the CUDA toolkit is there)
+all: check-tools $(if $(wildcard server/main.c),$(PROGRAM)) $(if $(wildcard $(PRELOAD_SRC)),$(PRELOAD_SO)) $(if $(HAVE_CUPTI),$(if $(wildcard collector/inject.c),$(COLLECTOR_SO)),no-cupti) $(if $(NVCC),$(if $(KERNEL_SRC),$(KERNELS)),no-nvcc) ## program, collector, kernels (as far as the CUDA toolkit is there)
 
 .PHONY: check-tools no-cupti no-nvcc
 check-tools:
