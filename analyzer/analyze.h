@@ -6,16 +6,12 @@
 
 #include "facts.h"
 #include "metrics.h"
-#include "occupancy.h"
-#include "roofline.h"
-#include "rule.h"
+
+struct ws_ceilings;
 
 /* Everything computed about one signature. */
 struct ws_report {
     struct ws_value metric[WS_METRIC_COUNT]; /* raw copied, EXPR and MODEL filled */
-    struct ws_occupancy occupancy;           /* occupancy.theoretical.why says why if there is none */
-    struct ws_roofline roofline;
-    struct ws_findings findings;
 };
 
 /* Fill *out from *facts.

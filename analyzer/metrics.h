@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 enum ws_metric_id {
-#define WS_RAW(key, title, unit, set, cupti, doc, source) WS_M_##key,
+#define WS_RAW(key, title, unit, set, scale, cupti, doc, source) WS_M_##key,
 #define WS_EXPR(key, title, unit, formula, bound_when, doc, source) WS_M_##key,
 #define WS_MODEL(key, title, unit, doc, source) WS_M_##key,
 #include "metrics.def"
@@ -35,9 +35,10 @@ struct ws_metric {
     const char *title;      /* "Global load sectors per request" */
     const char *formula;    /* EXPR: text in the language of expr.h; else NULL */
     const char *bound_when; /* EXPR: formula; where it is not 0 the value is an upper bound; or NULL */
-    const char *cupti;      /* RAW: CUPTI names, alternatives separated by '|', first on this chip wins */
-    const char *doc;        /* one or two sentences for people */
-    const char *source;     /* where the definition comes from */
+    const char *cupti;  /* RAW: CUPTI names, alternatives separated by '|', first on this chip wins; "" = model only */
+    const char *doc;    /* one or two sentences for people */
+    const char *source; /* where the definition comes from */
+    double scale;       /* RAW: the CUPTI value times this is the value in SI base units */
     enum ws_metric_kind kind;
     enum ws_set set; /* RAW only */
     enum ws_unit unit;
@@ -48,6 +49,10 @@ const struct ws_metric *ws_metric_get(enum ws_metric_id id);
 
 /* The id of a key of given length (not NUL-ended), or WS_METRIC_COUNT. */
 enum ws_metric_id ws_metric_find(const char *key, size_t length);
+
+/* Walk the CUPTI names of a RAW metric. *at starts as metric->cupti; 1 = name[length] is the next
+ * alternative and *at is behind it, 0 = no more (or not RAW). */
+int ws_metric_next_name(const char **at, const char **name, size_t *length);
 
 /* "core", "memory", …; the set of a name, or WS_SET_COUNT. */
 const char *ws_set_name(enum ws_set set);

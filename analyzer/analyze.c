@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * analyze.c: puts the parts of the analysis one after another; thinks nothing itself.
+ * Pure. What a formula means is in expr.c, in which order they are filled in derive.c. */
+#include "analyze.h"
+
+#include <stdint.h>
+
+/* What the launch geometry alone tells. */
+static void fill_launch(const struct ws_launch *launch, struct ws_value *metric)
+{
+    uint64_t threads = (uint64_t)launch->block.x * launch->block.y * launch->block.z;
+    double blocks = (double)launch->grid.x * launch->grid.y * launch->grid.z;
+    metric[WS_M_launched_threads] = ws_value_of(blocks * (double)threads);
+    metric[WS_M_launched_warps] = ws_value_of(blocks * (double)((threads + 31) / 32));
+}
+
+void ws_analyze(const struct ws_facts *facts, const struct ws_ceilings *ceilings, struct ws_report *out)
+{
+    (void)ceilings;
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
+        out->metric[i] = ws_metric_get((enum ws_metric_id)i)->kind == WS_KIND_RAW ? facts->raw[i]
+                                                                                  : ws_missing(WS_WHY_NOT_COLLECTED, 0);
+    fill_launch(&facts->launch, out->metric);
+}
