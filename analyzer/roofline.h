@@ -13,23 +13,23 @@
 
 /* X(symbol, key in JSON and database, unit, title). What `warpsight ceilings` measures. Rates count
  * an FMA as 2 operations; bytes are those the kernel asked for; copy counts read + write. */
-#define WS_CEILING_LIST(X)                                                                 \
-    X(WS_CEILING_DRAM_READ, "dram_read", "B/s", "DRAM read")                               \
-    X(WS_CEILING_DRAM_WRITE, "dram_write", "B/s", "DRAM write")                            \
-    X(WS_CEILING_DRAM_COPY, "dram_copy", "B/s", "DRAM copy, read + write")                 \
-    X(WS_CEILING_L2_READ, "l2_read", "B/s", "L2 read")                                     \
-    X(WS_CEILING_L1_READ, "l1_read", "B/s", "L1 read")                                     \
-    X(WS_CEILING_SHARED_READ, "shared_read", "B/s", "shared-memory read")                  \
-    X(WS_CEILING_FP64, "fp64", "FLOP/s", "FP64 FMA")                                       \
-    X(WS_CEILING_FP32, "fp32", "FLOP/s", "FP32 FMA")                                       \
-    X(WS_CEILING_FP16, "fp16", "FLOP/s", "FP16 FMA, packed pairs")                         \
-    X(WS_CEILING_INT32, "int32", "op/s", "32-bit integer multiply-add")                    \
-    X(WS_CEILING_TENSOR_FP64, "tensor_fp64", "FLOP/s", "tensor FP64")                      \
-    X(WS_CEILING_TENSOR_TF32, "tensor_tf32", "FLOP/s", "tensor TF32, sums in FP32")        \
-    X(WS_CEILING_TENSOR_FP16, "tensor_fp16", "FLOP/s", "tensor FP16, sums in FP32")        \
+#define WS_CEILING_LIST(X)                                                                      \
+    X(WS_CEILING_DRAM_READ, "dram_read", "B/s", "DRAM read")                                    \
+    X(WS_CEILING_DRAM_WRITE, "dram_write", "B/s", "DRAM write")                                 \
+    X(WS_CEILING_DRAM_COPY, "dram_copy", "B/s", "DRAM copy, read + write")                      \
+    X(WS_CEILING_L2_READ, "l2_read", "B/s", "L2 read")                                          \
+    X(WS_CEILING_L1_READ, "l1_read", "B/s", "L1 read")                                          \
+    X(WS_CEILING_SHARED_READ, "shared_read", "B/s", "shared-memory read")                       \
+    X(WS_CEILING_FP64, "fp64", "FLOP/s", "FP64 FMA")                                            \
+    X(WS_CEILING_FP32, "fp32", "FLOP/s", "FP32 FMA")                                            \
+    X(WS_CEILING_FP16, "fp16", "FLOP/s", "FP16 FMA, packed pairs")                              \
+    X(WS_CEILING_INT32, "int32", "op/s", "32-bit integer multiply-add")                         \
+    X(WS_CEILING_TENSOR_FP64, "tensor_fp64", "FLOP/s", "tensor FP64")                           \
+    X(WS_CEILING_TENSOR_TF32, "tensor_tf32", "FLOP/s", "tensor TF32, sums in FP32")             \
+    X(WS_CEILING_TENSOR_FP16, "tensor_fp16", "FLOP/s", "tensor FP16, sums in FP32")             \
     X(WS_CEILING_TENSOR_FP16_ACC16, "tensor_fp16_acc16", "FLOP/s", "tensor FP16, sums in FP16") \
-    X(WS_CEILING_TENSOR_BF16, "tensor_bf16", "FLOP/s", "tensor BF16, sums in FP32")        \
-    X(WS_CEILING_TENSOR_FP8, "tensor_fp8", "FLOP/s", "tensor FP8, sums in FP32")           \
+    X(WS_CEILING_TENSOR_BF16, "tensor_bf16", "FLOP/s", "tensor BF16, sums in FP32")             \
+    X(WS_CEILING_TENSOR_FP8, "tensor_fp8", "FLOP/s", "tensor FP8, sums in FP32")                \
     X(WS_CEILING_TENSOR_INT8, "tensor_int8", "op/s", "tensor INT8, sums in INT32")
 
 enum ws_ceiling_id {

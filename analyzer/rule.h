@@ -45,8 +45,8 @@ struct ws_finding {
 /* A rule that could not run, or that another one made silent. */
 struct ws_rule_skip {
     const struct ws_rule *rule;
-    struct ws_value missing;           /* .input names the key, .why says why; PRESENT if yielded */
-    const struct ws_rule *yielded_to;  /* the finding that says the same better, or NULL */
+    struct ws_value missing;          /* .input names the key, .why says why; PRESENT if yielded */
+    const struct ws_rule *yielded_to; /* the finding that says the same better, or NULL */
 };
 
 struct ws_findings {
@@ -58,11 +58,11 @@ struct ws_findings {
 
 /* What a check may look at. */
 struct ws_rule_input {
-    const struct ws_facts *facts;           /* kernel rules */
-    const struct ws_value *metric;          /* [WS_METRIC_COUNT], raw and derived */
-    const struct ws_occupancy *occupancy;   /* theoretical may be missing */
+    const struct ws_facts *facts;         /* kernel rules */
+    const struct ws_value *metric;        /* [WS_METRIC_COUNT], raw and derived */
+    const struct ws_occupancy *occupancy; /* theoretical may be missing */
     const struct ws_roofline *roofline;
-    const struct ws_limits *limits;         /* NULL on an unknown compute capability */
+    const struct ws_limits *limits;           /* NULL on an unknown compute capability */
     const struct ws_timeline_facts *timeline; /* timeline rules */
     bool has_gain_inputs; /* all of rule->gain_needs are there: set finding->gain; else it is set already */
 };
@@ -78,37 +78,37 @@ struct ws_rule_fact {
     uint16_t id_plus_1; /* 0 ends the list */
     double number;
 };
-#define WS_FACT(key, number)  \
-    {                         \
+#define WS_FACT(key, number)   \
+    {                          \
         WS_M_##key + 1, number \
     }
 #define WS_TIME_FACT(key, number) \
     {                             \
-        WS_T_##key + 1, number     \
+        WS_T_##key + 1, number    \
     }
 struct ws_rule_case {
     const char *what;
     bool fires;
-    double gain, tolerance; /* checked if it fires and tolerance > 0 */
-    const char *driver_name; /* NULL: "NVIDIA H200", cc 9.0, 132 SMs */
-    struct ws_launch launch; /* grid.x = 0: 1056 blocks of 256 threads, 32 registers */
+    double gain, tolerance;                   /* checked if it fires and tolerance > 0 */
+    const char *driver_name;                  /* NULL: "NVIDIA H200", cc 9.0, 132 SMs */
+    struct ws_launch launch;                  /* grid.x = 0: 1056 blocks of 256 threads, 32 registers */
     struct ws_rule_fact facts[WS_CASE_FACTS]; /* raw counters or timeline facts */
 };
 
 struct ws_rule {
-    const char *id;      /* "W05-bank-conflicts" */
-    const char *title;   /* "Shared-memory bank conflicts" */
+    const char *id;    /* "W05-bank-conflicts" */
+    const char *title; /* "Shared-memory bank conflicts" */
     enum ws_rule_scope scope;
-    bool is_info;        /* severity INFO whatever the gain */
-    bool skips_library;  /* advice about source code that the user does not have */
-    const char *condition; /* the test in words, with its thresholds */
-    const char *why;     /* what is behind it, for `warpsight explain` */
-    const char *advice;  /* template: {key} number, {key:%} percent, {key:i} whole, {key:b} bytes, {key:t} time */
-    const char *formula; /* of the gain */
-    const char *when_not; /* when the advice does not apply */
-    const char *source;  /* of the threshold */
+    bool is_info;           /* severity INFO whatever the gain */
+    bool skips_library;     /* advice about source code that the user does not have */
+    const char *condition;  /* the test in words, with its thresholds */
+    const char *why;        /* what is behind it, for `warpsight explain` */
+    const char *advice;     /* template: {key} number, {key:%} percent, {key:i} whole, {key:b} bytes, {key:t} time */
+    const char *formula;    /* of the gain */
+    const char *when_not;   /* when the advice does not apply */
+    const char *source;     /* of the threshold */
     const char *bad, *good; /* reference kernels that fire it and keep it quiet */
-    const char *yields_to; /* ids, space-separated ("W01 W02"): silent where one of them gains 10 % or more */
+    const char *yields_to;  /* ids, space-separated ("W01 W02"): silent where one of them gains 10 % or more */
     struct ws_rule_needs needs;      /* without one of these the rule does not run */
     struct ws_rule_needs gain_needs; /* without one of these it fires with the gain missing */
     /* True if the rule fires; then finding has evidence, and gain if has_gain_inputs. */

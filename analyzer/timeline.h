@@ -9,47 +9,47 @@
 
 /* X(key, unit, what it is). Times in seconds, sizes in bytes. "Window" = start of the first to end
  * of the last kernel or copy on the device. Unions count overlapping work once. */
-#define WS_TIMELINE_LIST(X)                                                                                        \
-    X(window, "s", "first start to last end of device work")                                                       \
-    X(kernels, "", "kernels that ran")                                                                             \
-    X(kernel_busy, "s", "union of all kernels")                                                                    \
-    X(kernel_median, "s", "median duration of a kernel")                                                           \
-    X(launch_api, "s", "time of the host in launch calls within the window")                                       \
-    X(launch_calls, "", "launch calls (a graph launch is one)")                                                    \
-    X(gpu_idle, "s", "window in which the device did nothing")                                                     \
-    X(syncs, "", "host-blocking synchronisations (stream, event, device, blocking copies)")                        \
-    X(idle_after_sync, "s", "device idle between the end of a host-blocking wait and the next device work")        \
-    X(copy_busy, "s", "union of all copies between host and device")                                               \
-    X(copy_bytes, "B", "bytes of all copies between host and device")                                              \
-    X(pageable_copies, "", "copies of at least 1 MiB with pageable host memory")                                   \
-    X(pageable_bytes, "B", "their bytes")                                                                          \
-    X(pageable_time, "s", "their summed duration")                                                                 \
-    X(overlap, "s", "time in which a copy and a kernel ran together")                                              \
-    X(copy_streams, "", "streams that carried copies or kernels")                                                  \
-    X(copy_engines, "", "asynchronous copy engines of the device")                                                 \
-    X(round_trip_time, "s", "duration of copies that bring back to the device what just left it unchanged")        \
-    X(round_trip_bytes, "B", "their bytes, both directions")                                                       \
-    X(round_trips, "", "how many such pairs")                                                                      \
-    X(failed_calls, "", "CUDA calls that returned an error")                                                       \
-    X(failed_code, "", "the first such error code")                                                                \
-    X(mismatched_copies, "", "copies whose stated kind contradicts the memory kinds")                              \
-    X(tiny_reads, "", "blocking device-to-host copies of at most 64 bytes")                                        \
-    X(tiny_read_bytes, "B", "median size of those")                                                                \
-    X(idle_after_tiny_read, "s", "device idle after those")                                                        \
-    X(legacy_work, "", "kernels and copies on the legacy default stream")                                          \
-    X(blocking_streams, "", "other blocking streams with work")                                                    \
-    X(legacy_serialised, "s", "legacy-stream work before and after which all other streams stood idle")            \
-    X(chain_kernels, "", "kernels in the longest chain in which one reads what the one before wrote")              \
-    X(chain_time, "s", "summed duration of the kernels of all such chains")                                        \
-    X(chain_bytes, "B", "DRAM bytes of a kernel of that chain, mean")                                              \
-    X(chain_memory_bound, "", "1 if every kernel of that chain is memory-bound, else 0")                           \
-    X(fault_groups, "", "GPU page-fault groups")                                                                   \
-    X(fault_time, "s", "their summed duration")                                                                    \
-    X(migrated_bytes, "B", "bytes migrated on demand, both directions")                                            \
-    X(dram_bytes, "B", "DRAM bytes of all kernels: profiled means times launches")                                 \
-    X(alloc_calls, "", "cudaMalloc and cudaFree calls after the first kernel")                                     \
-    X(alloc_time, "s", "their summed duration")                                                                    \
-    X(leaked_bytes, "B", "device bytes still allocated when the process ended in order")                           \
+#define WS_TIMELINE_LIST(X)                                                                                 \
+    X(window, "s", "first start to last end of device work")                                                \
+    X(kernels, "", "kernels that ran")                                                                      \
+    X(kernel_busy, "s", "union of all kernels")                                                             \
+    X(kernel_median, "s", "median duration of a kernel")                                                    \
+    X(launch_api, "s", "time of the host in launch calls within the window")                                \
+    X(launch_calls, "", "launch calls (a graph launch is one)")                                             \
+    X(gpu_idle, "s", "window in which the device did nothing")                                              \
+    X(syncs, "", "host-blocking synchronisations (stream, event, device, blocking copies)")                 \
+    X(idle_after_sync, "s", "device idle between the end of a host-blocking wait and the next device work") \
+    X(copy_busy, "s", "union of all copies between host and device")                                        \
+    X(copy_bytes, "B", "bytes of all copies between host and device")                                       \
+    X(pageable_copies, "", "copies of at least 1 MiB with pageable host memory")                            \
+    X(pageable_bytes, "B", "their bytes")                                                                   \
+    X(pageable_time, "s", "their summed duration")                                                          \
+    X(overlap, "s", "time in which a copy and a kernel ran together")                                       \
+    X(copy_streams, "", "streams that carried copies or kernels")                                           \
+    X(copy_engines, "", "asynchronous copy engines of the device")                                          \
+    X(round_trip_time, "s", "duration of copies that bring back to the device what just left it unchanged") \
+    X(round_trip_bytes, "B", "their bytes, both directions")                                                \
+    X(round_trips, "", "how many such pairs")                                                               \
+    X(failed_calls, "", "CUDA calls that returned an error")                                                \
+    X(failed_code, "", "the first such error code")                                                         \
+    X(mismatched_copies, "", "copies whose stated kind contradicts the memory kinds")                       \
+    X(tiny_reads, "", "blocking device-to-host copies of at most 64 bytes")                                 \
+    X(tiny_read_bytes, "B", "median size of those")                                                         \
+    X(idle_after_tiny_read, "s", "device idle after those")                                                 \
+    X(legacy_work, "", "kernels and copies on the legacy default stream")                                   \
+    X(blocking_streams, "", "other blocking streams with work")                                             \
+    X(legacy_serialised, "s", "legacy-stream work before and after which all other streams stood idle")     \
+    X(chain_kernels, "", "kernels in the longest chain in which one reads what the one before wrote")       \
+    X(chain_time, "s", "summed duration of the kernels of all such chains")                                 \
+    X(chain_bytes, "B", "DRAM bytes of a kernel of that chain, mean")                                       \
+    X(chain_memory_bound, "", "1 if every kernel of that chain is memory-bound, else 0")                    \
+    X(fault_groups, "", "GPU page-fault groups")                                                            \
+    X(fault_time, "s", "their summed duration")                                                             \
+    X(migrated_bytes, "B", "bytes migrated on demand, both directions")                                     \
+    X(dram_bytes, "B", "DRAM bytes of all kernels: profiled means times launches")                          \
+    X(alloc_calls, "", "cudaMalloc and cudaFree calls after the first kernel")                              \
+    X(alloc_time, "s", "their summed duration")                                                             \
+    X(leaked_bytes, "B", "device bytes still allocated when the process ended in order")                    \
     X(link_rate, "B/s", "peak of the host link in one direction")
 
 enum ws_timeline_id {
