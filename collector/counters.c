@@ -1,0 +1,748 @@
+/* SPDX-License-Identifier: MIT
+ * counters.c: hardware counters of chosen launches, by the range profiler.
+ *
+ * Once per context: ProfilerInitialize, counter availability, host object of the chip, metrics added
+ * in ONE call (two calls make two passes), config image, RangeProfilerEnable, counter-data image.
+ * Per chosen launch, in the driver-API callback: enter: image initialised, SetConfig(AutoRange), Start;
+ * exit: Stop, DecodeData, Evaluate. maxRangesPerPass is 1: it is the cost knob (64 costs 15 % more,
+ * 2048 five times as much on an H200).
+ *
+ * Rotation (UserReplay): the launch runs once, on live memory, and serves one pass. CUPTI ignores the
+ * pass index it is given after the first session; each Start/Stop advances one counter of the
+ * context, which `pass` mirrors. After a decode only that pass's metrics are valid, the others NaN.
+ *
+ * Locks: `gate` is held for reading by every launch that is not profiled and for writing by the one
+ * that is, from its enter to its exit callback: a foreign launch inside a range would be a second
+ * range. `lock` guards the context table and the selection; it is never held across a CUPTI call
+ * that launches or waits. */
+#include "counters.h"
+
+#include "../analyzer/value.h"
+#include "activity.h"
+#include "plan.h"
+#include "select.h"
+#include "spool.h"
+#include "state.h"
+#include "translate.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CONTEXTS_MAX 64
+#define RANGES 1 /* see above */
+#define STREAM_UNKNOWN 0xffffffffu
+#define PASS_NONE 0xffffffffu
+
+/* Marks left in correlationData between enter and exit. */
+enum { MARK_NONE, MARK_GATE_READ, MARK_PROFILED };
+
+/* The metrics of a plan as one chip has them. */
+struct chip {
+    char name[32];
+    CUpti_Profiler_Host_Object *host;
+    const char *names[WS_PLAN_MAX]; /* resolved CUPTI names, [count] */
+    uint32_t keys[WS_PLAN_MAX];     /* string ids of their keys, [count] */
+    double scales[WS_PLAN_MAX];
+    size_t count;
+    uint32_t absent[WS_PLAN_MAX]; /* string ids of keys this chip lacks, [absent_count] */
+    size_t absent_count;
+    char text[WS_PLAN_MAX][WS_PLAN_NAME_MAX];
+    uint8_t *config;
+    size_t config_size;
+    uint32_t passes;
+};
+
+struct context {
+    CUcontext handle;
+    uint32_t uid;
+    CUdevice device;
+    struct chip *chip;
+    CUpti_RangeProfiler_Object *profiler;
+    uint8_t *image;
+    size_t image_size;
+    uint32_t pass; /* rotation: which pass the next Start serves */
+    bool is_ready;
+};
+
+/* The launch being profiled; the holder of `gate` for writing owns it. */
+struct profile {
+    struct context *context;
+    struct ws_signature *signature;
+    struct ws_launch_call call;
+    uint64_t ordinal;
+    int64_t started_ns;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_rwlock_t gate;
+    pthread_t profiling_thread; /* valid while is_profiling */
+    atomic_bool is_profiling;
+    struct ws_plan plan;
+    struct ws_select select;
+    struct context contexts[CONTEXTS_MAX];
+    size_t context_count;
+    struct chip *chips[CONTEXTS_MAX];
+    size_t chip_count;
+    struct profile profile;
+    uint64_t profile_number;
+    double values[WS_PLAN_MAX];
+    bool is_initialized; /* cuptiProfilerInitialize succeeded */
+    bool is_refused;     /* it failed: no counters in this process */
+} counters = {.lock = PTHREAD_MUTEX_INITIALIZER, .gate = PTHREAD_RWLOCK_INITIALIZER};
+
+static const char remedy_rights[] =
+    "Run as root or with CAP_SYS_ADMIN, or let an administrator set the driver option "
+    "NVreg_RestrictProfilingToAdminUsers=0 (RmProfilingAdminOnly: 0 in /proc/driver/nvidia/params).";
+
+static void *map_bytes(size_t n)
+{
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Report a failed call. Missing rights get their own code and remedy. */
+static void complain(const char *call, CUptiResult r)
+{
+    bool is_rights =
+        r == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES || r == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES;
+    ws_cupti_complain(is_rights ? "counters-no-rights" : "counters-failed", call, r, is_rights ? remedy_rights : "");
+}
+
+/* --- start ---------------------------------------------------------------------------------------- */
+
+static bool start_select(void)
+{
+    struct ws_select *s = &counters.select;
+    s->skip = (uint64_t)ws_settings.skip;
+    s->count = (uint64_t)ws_settings.count;
+    s->every = (uint64_t)ws_settings.every;
+    s->is_rotating = ws_settings.replay == WS_REPLAY_ROTATE;
+    s->passes = 1;
+    s->table = map_bytes(WS_SELECT_SLOTS * sizeof *s->table);
+    if (!s->table)
+        return false;
+    if (ws_select_filter(s, ws_settings.kernel, (enum ws_name_base)ws_settings.name_base) != 0) {
+        ws_spool_status_now("filter-invalid", 2, "Give a POSIX extended regular expression after regex:",
+                            "the kernel filter '%s' is not a valid expression: no counters", ws_settings.kernel);
+        return false;
+    }
+    return true;
+}
+
+bool ws_counters_start(void)
+{
+    if (ws_settings.replay == WS_REPLAY_NONE)
+        return false;
+    if (ws_plan_make(&counters.plan, ws_settings.set, ws_settings.metrics) != 0)
+        ws_spool_status_now("metric-unknown", 1, "See: warpsight list metrics", "no such set or metric: %s",
+                            counters.plan.bad);
+    if (counters.plan.count == 0)
+        return false;
+    if (!ws_cupti.has_counters) {
+        ws_spool_status_now("counters-unavailable", 1, "Use the CUPTI of a CUDA toolkit 12.6 or newer.",
+                            "this CUPTI has no %s: no counters are collected", ws_cupti.missing_counters);
+        return false;
+    }
+    return start_select();
+}
+
+/* --- once per context ------------------------------------------------------------------------------ */
+
+void ws_counters_chip_name(CUdevice device, char *out, size_t size)
+{
+    CUpti_Device_GetChipName_Params p = {.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE,
+                                         .deviceIndex = (size_t)device};
+    out[0] = 0;
+    if (ws_cupti.cuptiDeviceGetChipName && ws_cupti.cuptiDeviceGetChipName(&p) == CUPTI_SUCCESS && p.pChipName)
+        snprintf(out, size, "%s", p.pChipName);
+}
+
+/* 70 to 120 ms: it maps the counter library. Only from a context on, before it answers 999. */
+static bool initialize_once(void)
+{
+    CUpti_Profiler_Initialize_Params p = {.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+    CUptiResult r;
+    if (counters.is_initialized || counters.is_refused)
+        return counters.is_initialized;
+    r = ws_cupti.cuptiProfilerInitialize(&p);
+    counters.is_initialized = r == CUPTI_SUCCESS;
+    counters.is_refused = !counters.is_initialized;
+    if (counters.is_refused)
+        complain("cuptiProfilerInitialize", r);
+    return counters.is_initialized;
+}
+
+static CUpti_Profiler_Host_Object *open_host(const char *chip, const uint8_t *availability)
+{
+    CUpti_Profiler_Host_Initialize_Params p = {.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
+                                               .profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER,
+                                               .pChipName = chip,
+                                               .pCounterAvailabilityImage = availability};
+    CUptiResult r = ws_cupti.cuptiProfilerHostInitialize(&p);
+    if (r != CUPTI_SUCCESS) {
+        complain("cuptiProfilerHostInitialize", r);
+        return NULL;
+    }
+    return p.pHostObject;
+}
+
+static void close_host(CUpti_Profiler_Host_Object *host)
+{
+    CUpti_Profiler_Host_Deinitialize_Params p = {.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
+                                                 .pHostObject = host};
+    if (host)
+        (void)ws_cupti.cuptiProfilerHostDeinitialize(&p);
+}
+
+static bool has_metric(CUpti_Profiler_Host_Object *host, const char *name)
+{
+    CUpti_Profiler_Host_GetMetricProperties_Params p = {.structSize =
+                                                            CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE,
+                                                        .pHostObject = host,
+                                                        .pMetricName = name};
+    return ws_cupti.cuptiProfilerHostGetMetricProperties(&p) == CUPTI_SUCCESS;
+}
+
+/* Choose each entry's first name that this chip has. */
+static void resolve(struct chip *chip)
+{
+    for (size_t i = 0; i < counters.plan.count; i++) {
+        const struct ws_plan_entry *e = &counters.plan.entry[i];
+        char *name = chip->text[chip->count];
+        const char *at = e->cupti;
+        const char *next;
+        size_t length;
+        bool is_found = false;
+        while (!is_found && ws_metric_next_name(&at, &next, &length)) {
+            snprintf(name, WS_PLAN_NAME_MAX, "%.*s", (int)length, next);
+            is_found = has_metric(chip->host, name);
+        }
+        if (!is_found) {
+            chip->absent[chip->absent_count++] = ws_spool_string_id(e->key);
+            continue;
+        }
+        chip->names[chip->count] = name;
+        chip->keys[chip->count] = ws_spool_string_id(e->key);
+        chip->scales[chip->count] = e->scale;
+        chip->count++;
+    }
+}
+
+/* Add all metrics in one call. A name with a good base and a bad suffix passes resolve() and is
+ * refused here; then the object is unusable (GetConfigImage would crash) and the caller starts anew. */
+static CUptiResult add_metrics(struct chip *chip)
+{
+    CUpti_Profiler_Host_ConfigAddMetrics_Params p = {.structSize =
+                                                         CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
+                                                     .pHostObject = chip->host,
+                                                     .ppMetricNames = chip->names,
+                                                     .numMetrics = chip->count};
+    return ws_cupti.cuptiProfilerHostConfigAddMetrics(&p);
+}
+
+/* Take out of the list what a fresh host object refuses when asked for it alone. */
+static void drop_refused(struct chip *chip, const uint8_t *availability)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < chip->count; i++) {
+        struct chip one = {.count = 1};
+        CUptiResult r = CUPTI_ERROR_UNKNOWN;
+        one.names[0] = chip->names[i];
+        one.host = open_host(chip->name, availability);
+        if (one.host)
+            r = add_metrics(&one);
+        close_host(one.host);
+        if (r != CUPTI_SUCCESS) {
+            ws_spool_status_now("metric-refused", 1, "See: warpsight list metrics",
+                                "this GPU (%s) refuses the metric %s", chip->name, chip->names[i]);
+            chip->absent[chip->absent_count++] = chip->keys[i];
+            continue;
+        }
+        chip->names[kept] = chip->names[i];
+        chip->keys[kept] = chip->keys[i];
+        chip->scales[kept] = chip->scales[i];
+        kept++;
+    }
+    chip->count = kept;
+}
+
+static bool make_config(struct chip *chip)
+{
+    CUpti_Profiler_Host_GetConfigImageSize_Params size = {
+        .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE, .pHostObject = chip->host};
+    CUpti_Profiler_Host_GetConfigImage_Params image = {
+        .structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE, .pHostObject = chip->host};
+    CUpti_Profiler_Host_GetNumOfPasses_Params passes = {.structSize =
+                                                            CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
+    CUptiResult r = ws_cupti.cuptiProfilerHostGetConfigImageSize(&size);
+    if (r != CUPTI_SUCCESS) {
+        complain("cuptiProfilerHostGetConfigImageSize", r);
+        return false;
+    }
+    chip->config_size = size.configImageSize;
+    chip->config = map_bytes(chip->config_size);
+    if (!chip->config)
+        return false;
+    image.configImageSize = chip->config_size;
+    image.pConfigImage = chip->config;
+    r = ws_cupti.cuptiProfilerHostGetConfigImage(&image);
+    if (r != CUPTI_SUCCESS) {
+        complain("cuptiProfilerHostGetConfigImage", r);
+        return false;
+    }
+    passes.configImageSize = chip->config_size;
+    passes.pConfigImage = chip->config;
+    r = ws_cupti.cuptiProfilerHostGetNumOfPasses(&passes);
+    if (r != CUPTI_SUCCESS) {
+        complain("cuptiProfilerHostGetNumOfPasses", r);
+        return false;
+    }
+    chip->passes = (uint32_t)passes.numOfPasses;
+    return true;
+}
+
+static bool fill_chip(struct chip *chip, const uint8_t *availability)
+{
+    chip->host = open_host(chip->name, availability);
+    if (!chip->host)
+        return false;
+    resolve(chip);
+    if (chip->count == 0) {
+        ws_spool_status_now("counters-failed", 1, "", "this GPU (%s) has none of the wanted metrics", chip->name);
+        return false;
+    }
+    if (add_metrics(chip) != CUPTI_SUCCESS) {
+        close_host(chip->host);
+        drop_refused(chip, availability);
+        chip->host = open_host(chip->name, availability);
+        if (!chip->host || chip->count == 0 || add_metrics(chip) != CUPTI_SUCCESS) {
+            ws_spool_status_now("counters-failed", 1, "", "the metrics cannot be configured on %s", chip->name);
+            return false;
+        }
+    }
+    return make_config(chip);
+}
+
+/* The chip's plan, made the first time a device of this kind gets a context. */
+static struct chip *chip_of(CUcontext context, CUdevice device)
+{
+    CUpti_Profiler_GetCounterAvailability_Params a = {
+        .structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE, .ctx = context};
+    struct chip *chip;
+    char name[32];
+    CUptiResult r;
+    ws_counters_chip_name(device, name, sizeof name);
+    for (size_t i = 0; i < counters.chip_count; i++)
+        if (strcmp(counters.chips[i]->name, name) == 0)
+            return counters.chips[i]->config ? counters.chips[i] : NULL;
+    chip = map_bytes(sizeof *chip);
+    if (!chip || counters.chip_count == CONTEXTS_MAX)
+        return NULL;
+    memcpy(chip->name, name, sizeof name);
+    counters.chips[counters.chip_count++] = chip;
+    r = ws_cupti.cuptiProfilerGetCounterAvailability(&a);
+    if (r == CUPTI_SUCCESS) {
+        a.pCounterAvailabilityImage = map_bytes(a.counterAvailabilityImageSize);
+        r = a.pCounterAvailabilityImage ? ws_cupti.cuptiProfilerGetCounterAvailability(&a) : CUPTI_ERROR_OUT_OF_MEMORY;
+    }
+    if (r != CUPTI_SUCCESS) {
+        complain("cuptiProfilerGetCounterAvailability", r);
+        return NULL;
+    }
+    if (!fill_chip(chip, a.pCounterAvailabilityImage)) {
+        chip->config = NULL;
+        return NULL;
+    }
+    if (counters.select.is_rotating && chip->passes > WS_SELECT_PASSES_MAX) {
+        ws_spool_status_now("rotation-too-long", 1, "Ask for fewer sets.",
+                            "%u passes are more than rotation handles (%u)", chip->passes, WS_SELECT_PASSES_MAX);
+        chip->config = NULL;
+        return NULL;
+    }
+    if (counters.select.is_rotating && chip->passes > counters.select.passes)
+        counters.select.passes = chip->passes;
+    return chip;
+}
+
+static bool enable_profiler(struct context *c)
+{
+    CUpti_RangeProfiler_Enable_Params enable = {.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE,
+                                                .ctx = c->handle};
+    CUpti_RangeProfiler_GetCounterDataSize_Params size = {.structSize =
+                                                              CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE,
+                                                          .pMetricNames = c->chip->names,
+                                                          .numMetrics = c->chip->count,
+                                                          .maxNumOfRanges = RANGES,
+                                                          .maxNumRangeTreeNodes = RANGES};
+    CUptiResult r = ws_cupti.cuptiRangeProfilerEnable(&enable);
+    if (r != CUPTI_SUCCESS) {
+        complain("cuptiRangeProfilerEnable", r);
+        return false;
+    }
+    c->profiler = enable.pRangeProfilerObject;
+    size.pRangeProfilerObject = c->profiler;
+    r = ws_cupti.cuptiRangeProfilerGetCounterDataSize(&size);
+    if (r != CUPTI_SUCCESS) {
+        complain("cuptiRangeProfilerGetCounterDataSize", r);
+        return false;
+    }
+    c->image_size = size.counterDataSize;
+    c->image = map_bytes(c->image_size);
+    return c->image != NULL;
+}
+
+void ws_counters_context_created(CUcontext context, CUdevice device)
+{
+    struct context *c = NULL;
+    pthread_mutex_lock(&counters.lock);
+    for (size_t i = 0; i < counters.context_count && !c; i++)
+        if (!counters.contexts[i].handle)
+            c = &counters.contexts[i];
+    if (!c && counters.context_count < CONTEXTS_MAX)
+        c = &counters.contexts[counters.context_count++];
+    if (!c) {
+        ws_spool_status_now("contexts-many", 1, "", "more than %d contexts at once: the others get no counters",
+                            CONTEXTS_MAX);
+    } else {
+        *c = (struct context){.handle = context, .device = device};
+        (void)ws_cupti.cuptiGetContextId(context, &c->uid);
+        if (initialize_once())
+            c->chip = chip_of(context, device);
+        c->is_ready = c->chip && enable_profiler(c);
+    }
+    pthread_mutex_unlock(&counters.lock);
+}
+
+void ws_counters_context_destroyed(CUcontext context)
+{
+    pthread_rwlock_wrlock(&counters.gate);
+    pthread_mutex_lock(&counters.lock);
+    for (size_t i = 0; i < counters.context_count; i++) {
+        struct context *c = &counters.contexts[i];
+        CUpti_RangeProfiler_Disable_Params p = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE,
+                                                .pRangeProfilerObject = c->profiler};
+        if (c->handle != context)
+            continue;
+        if (c->profiler)
+            (void)ws_cupti.cuptiRangeProfilerDisable(&p);
+        if (c->image)
+            munmap(c->image, c->image_size);
+        *c = (struct context){.handle = NULL};
+    }
+    pthread_mutex_unlock(&counters.lock);
+    pthread_rwlock_unlock(&counters.gate);
+}
+
+/* --- one launch ------------------------------------------------------------------------------------ */
+
+/* A launch into a stream that is being captured runs nothing, and profiling it would break the
+ * capture. Any doubt counts as capturing. */
+static bool is_capturing(CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!ws_driver.stream_is_capturing)
+        return false;
+    return ws_driver.stream_is_capturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* Collectives wait for other GPUs and cooperative kernels for each other's blocks: running one of
+ * them again alone can hang. */
+static bool is_replay_unsafe(const struct ws_launch_call *call)
+{
+    if (call->is_cooperative) {
+        ws_spool_status_now("cooperative-not-replayed", 0, "Use --replay-mode rotate.",
+                            "cooperative launches are traced but not replayed for counters");
+        return true;
+    }
+    if (strstr(call->name, "ncclDevKernel") || strstr(call->name, "ncclKernel") || strstr(call->name, "nvshmem")) {
+        ws_spool_status_now("collective-not-replayed", 0, "Use --replay-mode rotate.",
+                            "collective kernels (NCCL, NVSHMEM) are traced but never replayed for counters");
+        return true;
+    }
+    return false;
+}
+
+static struct context *find_context(CUcontext handle)
+{
+    for (size_t i = 0; i < counters.context_count; i++)
+        if (counters.contexts[i].handle == handle && counters.contexts[i].is_ready)
+            return &counters.contexts[i];
+    return NULL;
+}
+
+static bool fail_start(struct context *c, const char *call, CUptiResult r)
+{
+    complain(call, r);
+    c->is_ready = false; /* a profiler that failed once is not tried again in this context */
+    return false;
+}
+
+static bool start_range(struct context *c)
+{
+    CUpti_RangeProfiler_CounterDataImage_Initialize_Params init = {
+        .structSize = CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE,
+        .pRangeProfilerObject = c->profiler,
+        .counterDataSize = c->image_size,
+        .pCounterData = c->image};
+    CUpti_RangeProfiler_SetConfig_Params config = {.structSize = CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE,
+                                                   .pRangeProfilerObject = c->profiler,
+                                                   .configSize = c->chip->config_size,
+                                                   .pConfig = c->chip->config,
+                                                   .counterDataImageSize = c->image_size,
+                                                   .pCounterDataImage = c->image,
+                                                   .range = CUPTI_AutoRange,
+                                                   .replayMode = counters.select.is_rotating ? CUPTI_UserReplay
+                                                                                             : CUPTI_KernelReplay,
+                                                   .maxRangesPerPass = RANGES,
+                                                   .numNestingLevels = 1,
+                                                   .minNestingLevel = 1,
+                                                   .passIndex = counters.select.is_rotating ? c->pass : 0,
+                                                   .targetNestingLevel = 0};
+    CUpti_RangeProfiler_Start_Params start = {.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE,
+                                              .pRangeProfilerObject = c->profiler};
+    CUptiResult r = ws_cupti.cuptiRangeProfilerCounterDataImageInitialize(&init);
+    if (r != CUPTI_SUCCESS)
+        return fail_start(c, "cuptiRangeProfilerCounterDataImageInitialize", r);
+    r = ws_cupti.cuptiRangeProfilerSetConfig(&config);
+    if (r != CUPTI_SUCCESS)
+        return fail_start(c, "cuptiRangeProfilerSetConfig", r);
+    r = ws_cupti.cuptiRangeProfilerStart(&start);
+    if (r != CUPTI_SUCCESS)
+        return fail_start(c, "cuptiRangeProfilerStart", r);
+    return true;
+}
+
+/* Stop and decode; *pass receives the pass this range served. */
+static bool stop_range(struct context *c, uint32_t *pass)
+{
+    CUpti_RangeProfiler_Stop_Params stop = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE,
+                                            .pRangeProfilerObject = c->profiler};
+    CUpti_RangeProfiler_DecodeData_Params decode = {.structSize = CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE,
+                                                    .pRangeProfilerObject = c->profiler};
+    CUpti_RangeProfiler_GetCounterDataInfo_Params info = {.structSize =
+                                                              CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE,
+                                                          .pCounterDataImage = c->image,
+                                                          .counterDataImageSize = c->image_size};
+    CUptiResult r = ws_cupti.cuptiRangeProfilerStop(&stop);
+    *pass = c->pass;
+    if (r != CUPTI_SUCCESS)
+        return fail_start(c, "cuptiRangeProfilerStop", r);
+    if (counters.select.is_rotating)
+        c->pass = stop.isAllPassSubmitted ? 0 : (c->pass + 1) % c->chip->passes;
+    r = ws_cupti.cuptiRangeProfilerDecodeData(&decode);
+    if (r != CUPTI_SUCCESS)
+        return fail_start(c, "cuptiRangeProfilerDecodeData", r);
+    r = ws_cupti.cuptiRangeProfilerGetCounterDataInfo(&info);
+    if (r != CUPTI_SUCCESS || info.numTotalRanges == 0) {
+        ws_spool_status_now("range-empty", 1, "", "a profiled launch gave no counter range");
+        return false;
+    }
+    return true;
+}
+
+static bool evaluate(struct context *c)
+{
+    CUpti_Profiler_Host_EvaluateToGpuValues_Params p = {.structSize =
+                                                            CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
+                                                        .pHostObject = c->chip->host,
+                                                        .pCounterDataImage = c->image,
+                                                        .counterDataImageSize = c->image_size,
+                                                        .rangeIndex = 0,
+                                                        .ppMetricNames = c->chip->names,
+                                                        .numMetrics = c->chip->count,
+                                                        .pMetricValues = counters.values};
+    CUptiResult r = ws_cupti.cuptiProfilerHostEvaluateToGpuValues(&p);
+    if (r != CUPTI_SUCCESS)
+        complain("cuptiProfilerHostEvaluateToGpuValues", r);
+    return r == CUPTI_SUCCESS;
+}
+
+static uint32_t stream_id(const struct profile *p)
+{
+    uint32_t id = STREAM_UNKNOWN;
+    if (ws_cupti.cuptiGetStreamIdEx)
+        (void)ws_cupti.cuptiGetStreamIdEx(p->context->handle, p->call.stream, p->call.is_per_thread_stream, &id);
+    return id;
+}
+
+static void emit_metrics(const struct chip *chip, uint64_t number)
+{
+    for (size_t i = 0; i < chip->count; i++) {
+        bool is_valid = isfinite(counters.values[i]);
+        struct ws_rec_metric rec = {.profile = number,
+                                    .key = chip->keys[i],
+                                    .value = is_valid ? counters.values[i] * chip->scales[i] : 0.0,
+                                    .why = is_valid ? WS_WHY_PRESENT : WS_WHY_NOT_VALID};
+        /* In rotation NaN only means "another pass": its value comes with another launch. */
+        if (is_valid || !counters.select.is_rotating)
+            (void)ws_spool_metric(&rec);
+    }
+    for (size_t i = 0; i < chip->absent_count; i++) {
+        struct ws_rec_metric rec = {.profile = number, .key = chip->absent[i], .why = WS_WHY_NOT_ON_CHIP};
+        (void)ws_spool_metric(&rec);
+    }
+}
+
+static void emit_profile(const struct profile *p, uint32_t pass, uint64_t correlation)
+{
+    const struct ws_launch_call *call = &p->call;
+    bool is_rotating = counters.select.is_rotating;
+    uint64_t number = ++counters.profile_number;
+    int64_t cost = ws_now_ns() - p->started_ns;
+    struct ws_rec_profile rec = {.profile = number,
+                                 .name = ws_activity_name_id(call->name),
+                                 .device = (uint32_t)p->context->device,
+                                 .context = p->context->uid,
+                                 .stream = stream_id(p),
+                                 .correlation = correlation,
+                                 .ordinal = p->ordinal,
+                                 .grid_x = call->grid[0],
+                                 .grid_y = call->grid[1],
+                                 .grid_z = call->grid[2],
+                                 .block_x = call->block[0],
+                                 .block_y = call->block[1],
+                                 .block_z = call->block[2],
+                                 .dynamic_smem_bytes = call->dynamic_smem_bytes,
+                                 .mode = is_rotating ? 1 : 0,
+                                 .passes = p->context->chip->passes,
+                                 .pass_index = is_rotating ? pass : PASS_NONE,
+                                 .cost_ns = cost};
+    (void)ws_spool_profile(&rec);
+    emit_metrics(p->context->chip, number);
+    ws_spool_add_cost("profile", 1, cost);
+}
+
+/* CUPTI's own calls must not count as unsafe in a thread that captures a graph elsewhere. */
+static void relax_capture(CUstreamCaptureMode *mode)
+{
+    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (ws_driver.exchange_capture_mode)
+        (void)ws_driver.exchange_capture_mode(mode);
+}
+
+static void restore_capture(CUstreamCaptureMode *mode)
+{
+    if (ws_driver.exchange_capture_mode)
+        (void)ws_driver.exchange_capture_mode(mode);
+}
+
+/* Whether this launch is to be profiled; then fills *wanted. Under `lock`. */
+static bool choose(const CUpti_CallbackData *data, const struct ws_launch_call *call, struct profile *wanted)
+{
+    struct context *c = find_context(data->context);
+    struct ws_launch_key key = {.name = call->name, .dynamic_smem_bytes = call->dynamic_smem_bytes};
+    struct ws_signature *s;
+    uint64_t ordinal;
+    bool is_chosen;
+    memcpy(key.grid, call->grid, sizeof key.grid);
+    memcpy(key.block, call->block, sizeof key.block);
+    s = ws_select_next(&counters.select, &key, c ? c->pass : 0, &is_chosen, &ordinal);
+    if (!s)
+        ws_spool_status_now("signatures-many", 1, "Narrow with --kernel-name.",
+                            "more than %u distinct launches: later ones get no counters", WS_SELECT_SLOTS / 2);
+    if (!is_chosen)
+        return false;
+    if (!c || is_capturing(call->stream) || (!counters.select.is_rotating && is_replay_unsafe(call))) {
+        ws_select_release(s);
+        return false;
+    }
+    *wanted = (struct profile){.context = c, .signature = s, .call = *call, .ordinal = ordinal};
+    return true;
+}
+
+static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_call *call)
+{
+    struct profile wanted;
+    CUstreamCaptureMode mode;
+    bool is_chosen;
+    bool is_started = false;
+    pthread_mutex_lock(&counters.lock);
+    is_chosen = choose(data, call, &wanted);
+    pthread_mutex_unlock(&counters.lock);
+    if (!is_chosen) {
+        pthread_rwlock_rdlock(&counters.gate);
+        *data->correlationData = MARK_GATE_READ;
+        return;
+    }
+    pthread_rwlock_wrlock(&counters.gate);
+    if (wanted.context->handle == data->context && wanted.context->is_ready) {
+        wanted.started_ns = ws_now_ns();
+        counters.profile = wanted;
+        counters.profiling_thread = pthread_self();
+        atomic_store(&counters.is_profiling, true);
+        relax_capture(&mode);
+        is_started = start_range(wanted.context);
+        restore_capture(&mode);
+    }
+    if (is_started) {
+        *data->correlationData = MARK_PROFILED;
+        return;
+    }
+    atomic_store(&counters.is_profiling, false);
+    pthread_rwlock_unlock(&counters.gate);
+    pthread_mutex_lock(&counters.lock);
+    ws_select_release(wanted.signature);
+    pthread_mutex_unlock(&counters.lock);
+    *data->correlationData = MARK_NONE;
+}
+
+static void exit_profiled(const CUpti_CallbackData *data)
+{
+    struct profile *p = &counters.profile;
+    CUstreamCaptureMode mode;
+    uint32_t pass = 0;
+    bool is_good;
+    relax_capture(&mode);
+    is_good = stop_range(p->context, &pass);
+    if (data->functionReturnValue && *(const CUresult *)data->functionReturnValue != CUDA_SUCCESS)
+        is_good = false; /* the program's own launch failed: its counters mean nothing */
+    if (is_good && evaluate(p->context))
+        emit_profile(p, pass, data->correlationId);
+    restore_capture(&mode);
+    pthread_mutex_lock(&counters.lock);
+    ws_select_done(&counters.select, p->signature, pass);
+    pthread_mutex_unlock(&counters.lock);
+    atomic_store(&counters.is_profiling, false);
+    pthread_rwlock_unlock(&counters.gate);
+}
+
+void ws_counters_callback(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    struct ws_launch_call call;
+    /* CUPTI's own helper launches inside a range, should they call back. */
+    bool is_ours = atomic_load(&counters.is_profiling) && pthread_equal(counters.profiling_thread, pthread_self());
+    if (data->callbackSite == CUPTI_API_EXIT) {
+        uint64_t mark = *data->correlationData;
+        *data->correlationData = MARK_NONE;
+        if (mark == MARK_GATE_READ)
+            pthread_rwlock_unlock(&counters.gate);
+        else if (mark == MARK_PROFILED)
+            exit_profiled(data);
+        return;
+    }
+    *data->correlationData = MARK_NONE;
+    if (is_ours || ws_state_get() != WS_STATE_ON)
+        return;
+    switch (ws_translate_launch(cbid, data, &call)) {
+    case WS_CALL_KERNEL:
+        enter_launch(data, &call);
+        break;
+    case WS_CALL_GRAPH:
+        ws_spool_status_now("graph-not-profiled", 0, "Launch the kernels outside a graph once to get their counters.",
+                            "kernels inside CUDA graphs are traced, but get no counters in this mode");
+        pthread_rwlock_rdlock(&counters.gate);
+        *data->correlationData = MARK_GATE_READ;
+        break;
+    case WS_CALL_MULTI_DEVICE:
+        ws_spool_status_now("multi-device-not-profiled", 0, "",
+                            "multi-device cooperative launches are traced, but get no counters");
+        break;
+    case WS_CALL_OTHER:
+        break;
+    }
+}

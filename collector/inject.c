@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT
+ * inject.c: libwarpsight-cupti.so. The driver loads it inside cuInit (CUDA_INJECTION64_PATH) and calls
+ * InitializeInjection(). Here: finding and binding CUPTI, the HELLO facts, fork and exit handling.
+ * It never prints, never ends the process, installs no signal handler and always answers 1: a refusal
+ * would be the program's problem. What could not be done becomes a STATUS record. */
+#include "activity.h"
+#include "counters.h"
+#include "cupti_api.h"
+#include "locate.h"
+#include "spool.h"
+#include "state.h"
+#include "translate.h"
+#include "version.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define DEVICES_MAX 64
+#define EXIT_WAIT_MS 2000 /* the most that we may delay the end of the program */
+#define TEXT_MAX 4096
+
+struct ws_cupti ws_cupti;
+struct ws_driver ws_driver;
+struct ws_settings ws_settings;
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+__attribute__((visibility("default"))) const char *ws_collector_version(void);
+
+/* Facts of this process, gathered once; the HELLO is sent again as more becomes known. */
+static struct {
+    char agent_id[33];
+    char session[72];
+    char spool[512];
+    char exe[TEXT_MAX];
+    char argv[TEXT_MAX];
+    size_t argv_length;
+    char cwd[TEXT_MAX];
+    char host[256];
+    char boot_id[40];
+    char driver_text[64];
+    char cupti_path[WS_LOCATE_PATH + 64]; /* and why this one */
+    char settings[TEXT_MAX];
+    size_t settings_length;
+    char uuids[DEVICES_MAX * 42];
+    const char *source;
+    int64_t started_ns;
+    uint32_t driver_version;
+    CUpti_SubscriberHandle subscriber;
+    bool has_counters;
+} agent;
+
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_device_known[DEVICES_MAX];
+static atomic_bool has_context;
+
+const char *ws_collector_version(void)
+{
+    return WS_VERSION " " WS_GIT_COMMIT;
+}
+
+const char *ws_cupti_text(CUptiResult result)
+{
+    const char *text = NULL;
+    if (ws_cupti.cuptiGetResultString && ws_cupti.cuptiGetResultString(result, &text) == CUPTI_SUCCESS && text)
+        return text;
+    return "no text";
+}
+
+void ws_cupti_complain(const char *code, const char *call, CUptiResult result, const char *remedy)
+{
+    ws_spool_status_now(code, 1, remedy, "%s answered %d (%s)", call, (int)result, ws_cupti_text(result));
+}
+
+/* --- facts ------------------------------------------------------------------------------------------ */
+
+/* The start of a small file into out; returns its length, 0 when it cannot be read. */
+static size_t read_file(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t n = 0;
+    out[0] = 0;
+    if (fd < 0)
+        return 0;
+    while (n < size - 1) {
+        ssize_t got = read(fd, out + n, size - 1 - n);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    close(fd);
+    out[n] = 0;
+    return n;
+}
+
+static void make_id(char out[33])
+{
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != (ssize_t)sizeof bytes) {
+        int64_t now = ws_now_ns();
+        uint64_t pid = (uint64_t)getpid();
+        memcpy(bytes, &now, 8);
+        memcpy(bytes + 8, &pid, 8);
+    }
+    for (int i = 0; i < 16; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …" → "580.159.04" */
+static void find_driver_text(char *out, size_t size)
+{
+    char text[512];
+    const char *at = text;
+    out[0] = 0;
+    if (read_file("/proc/driver/nvidia/version", text, sizeof text) == 0)
+        return;
+    while ((at = strpbrk(at, "0123456789")) != NULL) {
+        size_t n = strspn(at, "0123456789.");
+        if (n > 4 && n < size && memchr(at, '.', n) && at[-1] == ' ') {
+            memcpy(out, at, n);
+            out[n] = 0;
+            return;
+        }
+        at += n;
+    }
+}
+
+static void gather_facts(void)
+{
+    ssize_t n;
+    agent.started_ns = ws_now_ns();
+    make_id(agent.agent_id);
+    snprintf(agent.session, sizeof agent.session, "%s", ws_settings.session[0] ? ws_settings.session : agent.agent_id);
+    snprintf(agent.spool, sizeof agent.spool, "%s", ws_settings.spool_dir);
+    n = readlink("/proc/self/exe", agent.exe, sizeof agent.exe - 1);
+    agent.exe[n > 0 ? n : 0] = 0;
+    agent.argv_length = read_file("/proc/self/cmdline", agent.argv, sizeof agent.argv);
+    if (agent.argv_length > 0 && agent.argv[agent.argv_length - 1] == 0)
+        agent.argv_length--; /* the NUL that ends the last argument */
+    if (!getcwd(agent.cwd, sizeof agent.cwd))
+        agent.cwd[0] = 0;
+    if (gethostname(agent.host, sizeof agent.host - 1) != 0)
+        agent.host[0] = 0;
+    read_file("/proc/sys/kernel/random/boot_id", agent.boot_id, sizeof agent.boot_id);
+    agent.boot_id[strcspn(agent.boot_id, "\n")] = 0;
+    find_driver_text(agent.driver_text, sizeof agent.driver_text);
+    agent.settings_length = ws_settings_diff(&ws_settings, agent.settings, sizeof agent.settings);
+    agent.source = "measured";
+}
+
+static void send_hello(void)
+{
+    struct ws_rec_hello rec = {
+        .agent_id = ws_text_of(agent.agent_id),
+        .session_token = ws_text_of(agent.session),
+        .session_name = ws_text_of(ws_settings.name),
+        .source = ws_text_of(agent.source),
+        .pid = (uint64_t)getpid(),
+        .ppid = (uint64_t)getppid(),
+        .started_ns = agent.started_ns,
+        .exe = ws_text_of(agent.exe),
+        .argv = ws_text_n(agent.argv, agent.argv_length),
+        .cwd = ws_text_of(agent.cwd),
+        .host = ws_text_of(agent.host),
+        .boot_id = ws_text_of(agent.boot_id),
+        .rank = ws_text_of(ws_settings.rank),
+        .driver_version = agent.driver_version,
+        .cupti_version = ws_cupti.version,
+        .driver_text = ws_text_of(agent.driver_text),
+        .cupti_path = ws_text_of(agent.cupti_path),
+        .gpu_uuids = ws_text_of(agent.uuids),
+        .warpsight = ws_text_of(WS_VERSION),
+        .git_commit = ws_text_of(WS_GIT_COMMIT),
+        .settings = ws_text_n(agent.settings, agent.settings_length),
+    };
+    (void)ws_spool_hello(&rec);
+}
+
+/* --- binding ---------------------------------------------------------------------------------------- */
+
+/* dlsym gives an object pointer where a function pointer is meant; POSIX says they convert. */
+static void bind(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+static void bind_driver(void)
+{
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    int version = 0;
+    if (!cuda)
+        return;
+    bind(cuda, "cuDriverGetVersion", &ws_driver.get_version);
+    bind(cuda, "cuDeviceGetName", &ws_driver.device_get_name);
+    bind(cuda, "cuDeviceGetUuid_v2", &ws_driver.device_get_uuid);
+    if (!ws_driver.device_get_uuid)
+        bind(cuda, "cuDeviceGetUuid", &ws_driver.device_get_uuid);
+    bind(cuda, "cuDeviceTotalMem_v2", &ws_driver.device_total_mem);
+    bind(cuda, "cuDeviceGetAttribute", &ws_driver.device_get_attribute);
+    bind(cuda, "cuStreamIsCapturing", &ws_driver.stream_is_capturing);
+    bind(cuda, "cuThreadExchangeStreamCaptureMode", &ws_driver.exchange_capture_mode);
+    if (ws_driver.get_version && ws_driver.get_version(&version) == CUDA_SUCCESS)
+        agent.driver_version = (uint32_t)version;
+}
+
+/* Bind every call of cupti_api.def; false when one of BASE is missing (then *missing names it). */
+static bool bind_calls(void *library, const char **missing)
+{
+    enum { BASE, TRACE, COUNTERS, EXTRA, FEATURES };
+    const char *lacks[FEATURES] = {NULL, NULL, NULL, NULL};
+#define WS_CUPTI(feature, call)            \
+    bind(library, #call, &ws_cupti.call);  \
+    if (!ws_cupti.call && !lacks[feature]) \
+        lacks[feature] = #call;
+#include "cupti_api.def"
+#undef WS_CUPTI
+    ws_cupti.has_trace = !lacks[TRACE];
+    ws_cupti.missing_trace = lacks[TRACE];
+    ws_cupti.has_counters = !lacks[COUNTERS];
+    ws_cupti.missing_counters = lacks[COUNTERS];
+    *missing = lacks[BASE];
+    return !lacks[BASE];
+}
+
+static bool use_library(const struct ws_located *place)
+{
+    struct ws_opened opened;
+    const char *missing = NULL;
+    if (ws_locate_open(place, &opened) != 0)
+        return false;
+    if (!bind_calls(opened.cupti, &missing)) {
+        ws_spool_status_now("cupti-incomplete", 1, "", "%s has no %s", place->path, missing);
+        return false;
+    }
+    (void)ws_cupti.cuptiGetVersion(&ws_cupti.version);
+    snprintf(agent.cupti_path, sizeof agent.cupti_path, "%s (%s)", place->path, place->reason);
+    if (dlsym(opened.cupti, "ws_fake_cupti"))
+        agent.source = "synthetic"; /* the tests' double: its numbers must never pass for measured */
+    return true;
+}
+
+static bool bind_cupti(void)
+{
+    static struct ws_locations places; /* 20 KiB: not on the program's stack */
+    struct ws_locate_hints hints = {.cupti = ws_settings.cupti,
+                                    .cuda_home = ws_settings.cuda_home,
+                                    .cuda_path = ws_settings.cuda_path,
+                                    .driver_major = agent.driver_version / 1000};
+    ws_locate_cupti(&hints, &places);
+    for (uint32_t i = 0; i < places.found_count; i++)
+        if (use_library(&places.found[i]))
+            return true;
+    ws_spool_status_now("cupti-not-found", 2, "Install the CUDA toolkit, or set WARPSIGHT_CUPTI to libcupti.so.",
+                        "no usable libcupti was found: nothing is collected (looked at: %.300s)", places.tried);
+    return false;
+}
+
+/* --- callbacks -------------------------------------------------------------------------------------- */
+
+static void run_at_exit(void)
+{
+    if (!ws_state_move(WS_STATE_ON, WS_STATE_DRAINING))
+        return;
+    if (!ws_spool_finish(EXIT_WAIT_MS))
+        ws_state_latch_off(); /* the thread hangs in CUPTI: leave it; what was written stays */
+    (void)ws_state_move(WS_STATE_DRAINING, WS_STATE_OFF);
+}
+
+/* Only flags: the child of a process that uses CUDA must not make one CUPTI call. */
+static void forget_in_child(void)
+{
+    ws_state_latch_off();
+    ws_spool_forget();
+}
+
+static void send_device(CUdevice device)
+{
+    struct ws_device_texts texts;
+    struct ws_rec_device rec;
+    char chip[32];
+    size_t n;
+    if (device < 0 || device >= DEVICES_MAX || is_device_known[device])
+        return;
+    is_device_known[device] = true;
+    ws_counters_chip_name(device, chip, sizeof chip);
+    ws_translate_device(device, chip, &texts, &rec);
+    (void)ws_spool_device(&rec);
+    n = strlen(agent.uuids);
+    snprintf(agent.uuids + n, sizeof agent.uuids - n, "%s%s", n ? "," : "", texts.uuid);
+    send_hello();
+}
+
+static void context_created(CUcontext context)
+{
+    struct ws_rec_context rec = {.context = 0};
+    uint32_t device = 0;
+    if (ws_state_get() != WS_STATE_ON)
+        return;
+    /* Registered now as well, not only at start: exit handlers run last in first out, so this one runs
+     * before those that CUDA registered when it was initialised. */
+    if (!atomic_exchange(&has_context, true))
+        (void)atexit(run_at_exit);
+    if (ws_cupti.cuptiGetDeviceId(context, &device) != CUPTI_SUCCESS)
+        return;
+    (void)ws_cupti.cuptiGetContextId(context, &rec.context);
+    rec.device = device;
+    pthread_mutex_lock(&devices_lock);
+    send_device((CUdevice)device);
+    pthread_mutex_unlock(&devices_lock);
+    (void)ws_spool_context(&rec);
+    if (agent.has_counters) {
+        int64_t from = ws_now_ns();
+        ws_counters_context_created(context, (CUdevice)device);
+        ws_spool_add_cost("startup", 1, ws_now_ns() - from);
+    }
+}
+
+static void CUPTIAPI on_callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
+{
+    (void)unused;
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+        ws_counters_callback(cbid, data);
+    } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+        const CUpti_ResourceData *resource = data;
+        if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+            context_created(resource->context);
+        else if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING && agent.has_counters &&
+                 ws_state_get() == WS_STATE_ON)
+            ws_counters_context_destroyed(resource->context);
+    }
+}
+
+/* --- start ------------------------------------------------------------------------------------------ */
+
+static CUptiResult subscribe(char *holder, size_t size)
+{
+    CUpti_SubscriberParams params = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+                                     .subscriberName = "warpsight",
+                                     .oldSubscriberName = holder,
+                                     .oldSubscriberSize = size};
+    holder[0] = 0;
+    if (ws_cupti.cuptiSubscribe_v2)
+        return ws_cupti.cuptiSubscribe_v2(&agent.subscriber, on_callback, NULL, &params);
+    return ws_cupti.cuptiSubscribe(&agent.subscriber, on_callback, NULL);
+}
+
+static bool start_callbacks(void)
+{
+    char holder[128]; /* CUPTI wants at least 64 */
+    CUpti_CallbackId ids[16];
+    size_t n;
+    CUptiResult r = subscribe(holder, sizeof holder);
+    if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+        ws_spool_status_now("other-profiler", 2, "End the other tool, or run without WarpSight.",
+                            "another profiler holds CUPTI in this process%s%s: nothing is collected",
+                            holder[0] ? ": " : "", holder);
+        return false;
+    }
+    if (r != CUPTI_SUCCESS) {
+        ws_cupti_complain("subscribe-failed", "cuptiSubscribe", r, "");
+        return false;
+    }
+    r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                     CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+    if (r == CUPTI_SUCCESS)
+        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    if (r != CUPTI_SUCCESS) {
+        ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
+        return false;
+    }
+    agent.has_counters = ws_counters_start();
+    n = agent.has_counters ? ws_translate_launch_cbids(ids, sizeof ids / sizeof *ids) : 0;
+    for (size_t i = 0; i < n && r == CUPTI_SUCCESS; i++)
+        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, ids[i]);
+    if (r != CUPTI_SUCCESS) {
+        ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
+        agent.has_counters = false;
+    }
+    return true;
+}
+
+static void tick(bool is_final)
+{
+    if (ws_state_get() != WS_STATE_OFF && atomic_load(&has_context))
+        ws_activity_flush(is_final);
+}
+
+static void report_complaints(void)
+{
+    for (uint32_t i = 0; i < ws_settings.complaint_count; i++)
+        ws_spool_status_now("setting-invalid", 1, "See: warpsight list settings", "%s",
+                            ws_settings.complaint[i].message);
+}
+
+static bool start_spool(void)
+{
+    uint64_t memory = (uint64_t)ws_settings.memory_mb << 20;
+    struct ws_spool_config config = {.folder = agent.spool,
+                                     .session = agent.session,
+                                     .agent_id = agent.agent_id,
+                                     .started_ns = agent.started_ns,
+                                     .memory_bytes = memory / 4, /* half of it is for CUPTI's buffers */
+                                     .disk_bytes = (uint64_t)ws_settings.spool_mb << 20,
+                                     .flush_ms = (unsigned)ws_settings.flush_ms,
+                                     .tick = tick};
+    return ws_spool_init(&config) == 0 && ws_spool_start() == 0;
+}
+
+/* Called by the driver, once, inside the program's first cuInit. */
+int InitializeInjection(void)
+{
+    static atomic_bool is_called;
+    int64_t from = ws_now_ns();
+    if (atomic_exchange(&is_called, true))
+        return 1;
+    ws_settings_read(&ws_settings);
+    if (ws_settings.is_secure)
+        return 1; /* a set-user-id program: the environment is not to be trusted */
+    gather_facts();
+    if (!start_spool())
+        return 1;
+    (void)pthread_atfork(NULL, NULL, forget_in_child);
+    (void)atexit(run_at_exit); /* for programs that never make a context */
+    report_complaints();
+    bind_driver();
+    (void)ws_state_move(WS_STATE_OFF, WS_STATE_ON);
+    if (bind_cupti() && start_callbacks())
+        (void)ws_activity_start((uint64_t)ws_settings.memory_mb << 19);
+    send_hello();
+    ws_spool_add_cost("startup", 1, ws_now_ns() - from);
+    return 1;
+}
