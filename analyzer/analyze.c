@@ -3,6 +3,8 @@
  * Pure. What a formula means is in expr.c, in which order they are filled in derive.c. */
 #include "analyze.h"
 
+#include "derive.h"
+
 #include <stdint.h>
 
 /* What the launch geometry alone tells. */
@@ -17,8 +19,10 @@ static void fill_launch(const struct ws_launch *launch, struct ws_value *metric)
 void ws_analyze(const struct ws_facts *facts, const struct ws_ceilings *ceilings, struct ws_report *out)
 {
     (void)ceilings;
-    for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
-        out->metric[i] = ws_metric_get((enum ws_metric_id)i)->kind == WS_KIND_RAW ? facts->raw[i]
-                                                                                  : ws_missing(WS_WHY_NOT_COLLECTED, 0);
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
+        bool is_raw = ws_metric_get((enum ws_metric_id)i)->kind == WS_KIND_RAW;
+        out->metric[i] = is_raw ? facts->raw[i] : ws_missing(WS_WHY_NO_DEVICE, 0);
+    }
     fill_launch(&facts->launch, out->metric);
+    (void)ws_derive(out->metric); /* fails only for a broken catalogue, which a test forbids */
 }

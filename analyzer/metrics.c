@@ -30,12 +30,23 @@ const struct ws_metric *ws_metric_get(enum ws_metric_id id)
     return &metrics[(unsigned)id < WS_METRIC_COUNT ? id : 0];
 }
 
+struct ws_catalogue ws_catalogue_get(void)
+{
+    struct ws_catalogue catalogue = {metrics, WS_METRIC_COUNT};
+    return catalogue;
+}
+
+unsigned ws_catalogue_find(struct ws_catalogue catalogue, const char *key, size_t length)
+{
+    for (unsigned i = 0; i < catalogue.count; i++)
+        if (strlen(catalogue.row[i].key) == length && memcmp(catalogue.row[i].key, key, length) == 0)
+            return i;
+    return catalogue.count;
+}
+
 enum ws_metric_id ws_metric_find(const char *key, size_t length)
 {
-    for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
-        if (strlen(metrics[i].key) == length && memcmp(metrics[i].key, key, length) == 0)
-            return (enum ws_metric_id)i;
-    return WS_METRIC_COUNT;
+    return (enum ws_metric_id)ws_catalogue_find(ws_catalogue_get(), key, length);
 }
 
 int ws_metric_next_name(const char **at, const char **name, size_t *length)

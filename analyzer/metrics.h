@@ -44,6 +44,18 @@ struct ws_metric {
     enum ws_unit unit;
 };
 
+/* A table of metrics; values belonging to it are arrays of `count`, indexed by row number. */
+struct ws_catalogue {
+    const struct ws_metric *row;
+    unsigned count;
+};
+
+/* The catalogue of metrics.def: row number = enum ws_metric_id, count = WS_METRIC_COUNT. Others exist in tests only. */
+struct ws_catalogue ws_catalogue_get(void);
+
+/* The row number of a key of given length (not NUL-ended), or catalogue.count. */
+unsigned ws_catalogue_find(struct ws_catalogue catalogue, const char *key, size_t length);
+
 /* The row of an id, id < WS_METRIC_COUNT. */
 const struct ws_metric *ws_metric_get(enum ws_metric_id id);
 
