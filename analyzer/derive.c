@@ -89,7 +89,7 @@ int ws_derive_catalogue(struct ws_catalogue catalogue, struct ws_value *values, 
         if (catalogue.row[i].kind == WS_KIND_EXPR)
             values[i] = (struct ws_value){.why = TO_DO};
     for (unsigned i = 0; i < catalogue.count; i++)
-        if (values[i].why == TO_DO)
+        if (catalogue.row[i].kind == WS_KIND_EXPR && values[i].why == TO_DO)
             fill(&d, i, 0);
     if (d.err && bad)
         *bad = d.bad;

@@ -166,15 +166,16 @@ static int parse_call(struct parser *p, const struct function *function, size_t 
 static int parse_word(struct parser *p, unsigned *index)
 {
     struct ws_expr_node node = {.op = OP_KEY, .offset = (unsigned short)p->at};
-    size_t from = p->at;
+    size_t from = p->at, end;
     unsigned row;
     while (p->at < p->length && is_word(p->text[p->at], p->at == from))
         p->at++;
+    end = p->at;
     if (take(p, "(")) {
-        const struct function *function = find_function(p->text + from, p->at - 1 - from);
+        const struct function *function = find_function(p->text + from, end - from);
         return function ? parse_call(p, function, from, index) : fail(p, from, -WS_ENOENT);
     }
-    row = ws_catalogue_find(p->out->catalogue, p->text + from, p->at - from);
+    row = ws_catalogue_find(p->out->catalogue, p->text + from, end - from);
     if (row >= p->out->catalogue.count)
         return fail(p, from, -WS_ENOENT);
     node.key = (unsigned short)row;
@@ -350,16 +351,20 @@ static struct ws_value read_key(const struct ws_expr *expr, const struct ws_valu
     return ws_missing(WS_WHY_INPUT, expr->catalogue.row[row].key);
 }
 
-/* Missing because the chip has no such counter, itself or at the root of it. */
+/* Missing because the chip has no such counter (or no chip has), itself or at the root of it. */
 static bool is_off_chip(const struct ws_expr *expr, const struct ws_value *values, const struct ws_value *value)
 {
     unsigned row;
+    const char *cupti;
     if (value->why == WS_WHY_NOT_ON_CHIP)
         return true;
     if (value->why != WS_WHY_INPUT || !value->input)
         return false;
     row = ws_catalogue_find(expr->catalogue, value->input, strlen(value->input));
-    return row < expr->catalogue.count && values[row].why == WS_WHY_NOT_ON_CHIP;
+    if (row >= expr->catalogue.count)
+        return false;
+    cupti = expr->catalogue.row[row].cupti;
+    return values[row].why == WS_WHY_NOT_ON_CHIP || (cupti && !*cupti);
 }
 
 static unsigned child_count(enum op op)

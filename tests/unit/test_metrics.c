@@ -141,7 +141,7 @@ TEST(no_formula_needs_itself)
     CHECK_INT(bad, WS_METRIC_COUNT);
 }
 
-TEST(every_metric_but_those_for_people_can_be_computed_from_ones)
+TEST(every_formula_has_a_value_when_every_input_is_one)
 {
     static struct ws_value values[WS_METRIC_COUNT];
     for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
