@@ -25,6 +25,7 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct buffer *pool;
 static uint64_t pool_bytes;
 static uint64_t pool_bytes_max;
+static bool is_tracing_kernels; /* set once, before the first launch */
 
 /* Name pointers of kernels are stable while their module lives; the text is compared again all the
  * same, because a later module may reuse the address. */
@@ -157,11 +158,23 @@ bool ws_activity_start(uint64_t memory_bytes)
         r = ws_cupti.cuptiActivityEnable(kinds[i].kind);
         if (r == CUPTI_SUCCESS)
             has_any = true;
-        else
+        if (r == CUPTI_SUCCESS && kinds[i].kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+            is_tracing_kernels = true;
+        if (r != CUPTI_SUCCESS)
             ws_spool_status_now("trace-failed", 1, "", "%s are not traced: cuptiActivityEnable answered %d (%s)",
                                 kinds[i].what, (int)r, ws_cupti_text(r));
     }
     return has_any;
+}
+
+void ws_activity_trace_kernels(bool on)
+{
+    if (!is_tracing_kernels)
+        return;
+    if (on)
+        (void)ws_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    else
+        (void)ws_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
 void ws_activity_flush(bool is_final)

@@ -14,6 +14,12 @@ bool ws_activity_start(uint64_t memory_bytes);
 /* Collect what is finished (or, when final, everything). From the spool's thread only. */
 void ws_activity_flush(bool is_final);
 
+/* Switch the kernel trace off around one launch and on again (some 20 us together on an H200). The
+ * trace patches each kernel to take its times: 8 more instructions a warp were seen. Replay keeps
+ * them out of the counters; a launch that runs only once would be measured patched, and its SASS
+ * counts read 0. No other launch may happen meanwhile. */
+void ws_activity_trace_kernels(bool on);
+
 /* The id of a kernel's name, cheap for a pointer seen before. Any thread. */
 uint32_t ws_activity_name_id(const char *name);
 

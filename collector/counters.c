@@ -10,6 +10,7 @@
  * Rotation (UserReplay): the launch runs once, on live memory, and serves one pass. CUPTI ignores the
  * pass index it is given after the first session; each Start/Stop advances one counter of the
  * context, which `pass` mirrors. After a decode only that pass's metrics are valid, the others NaN.
+ * The kernel trace is off for that one launch (see activity.h): it has no activity record.
  *
  * Locks: `gate` is held for reading by every launch that is not profiled and for writing by the one
  * that is, from its enter to its exit callback: a foreign launch inside a range would be a second
@@ -477,6 +478,8 @@ static struct context *find_context(CUcontext handle)
 
 static bool fail_start(struct context *c, const char *call, CUptiResult r)
 {
+    if (counters.select.is_rotating)
+        ws_activity_trace_kernels(true);
     complain(call, r);
     c->is_ready = false; /* a profiler that failed once is not tried again in this context */
     return false;
@@ -505,7 +508,10 @@ static bool start_range(struct context *c)
                                                    .targetNestingLevel = 0};
     CUpti_RangeProfiler_Start_Params start = {.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE,
                                               .pRangeProfilerObject = c->profiler};
-    CUptiResult r = ws_cupti.cuptiRangeProfilerCounterDataImageInitialize(&init);
+    CUptiResult r;
+    if (counters.select.is_rotating)
+        ws_activity_trace_kernels(false);
+    r = ws_cupti.cuptiRangeProfilerCounterDataImageInitialize(&init);
     if (r != CUPTI_SUCCESS)
         return fail_start(c, "cuptiRangeProfilerCounterDataImageInitialize", r);
     r = ws_cupti.cuptiRangeProfilerSetConfig(&config);
@@ -529,6 +535,8 @@ static bool stop_range(struct context *c, uint32_t *pass)
                                                           .pCounterDataImage = c->image,
                                                           .counterDataImageSize = c->image_size};
     CUptiResult r = ws_cupti.cuptiRangeProfilerStop(&stop);
+    if (counters.select.is_rotating)
+        ws_activity_trace_kernels(true);
     *pass = c->pass;
     if (r != CUPTI_SUCCESS)
         return fail_start(c, "cuptiRangeProfilerStop", r);
