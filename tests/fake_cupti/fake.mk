@@ -19,6 +19,10 @@ $(FAKE)/fake_app: $(call fake_obj,fake_app.c) $(FAKE)/libcuda.so.1
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN' $^ -o $@
 
-TEST_EXTRA += $(if $(HAVE_CUPTI),$(FAKE)/libcuda.so.1 $(FAKE)/libcupti.so.13 $(FAKE)/libnvperf_host.so $(FAKE)/fake_app)
+$(FAKE)/dump: $(call fake_obj,dump.c) $(COLLECTOR_LIB) $(ANALYZER_LIB)
+	$(call msg,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) $^ -lm -o $@
 
--include $(patsubst %.o,%.d,$(call fake_obj,fake_cuda.c fake_cupti.c fake_nvperf.c fake_app.c))
+TEST_EXTRA += $(if $(HAVE_CUPTI),$(FAKE)/libcuda.so.1 $(FAKE)/libcupti.so.13 $(FAKE)/libnvperf_host.so $(FAKE)/fake_app $(FAKE)/dump)
+
+-include $(patsubst %.o,%.d,$(call fake_obj,fake_cuda.c fake_cupti.c fake_nvperf.c fake_app.c dump.c))
