@@ -4,7 +4,7 @@
 
 const char *ws_err_text(int code)
 {
-    switch (code < 0 ? -code : code) {
+    switch (code < 0 ? -(long)code : (long)code) { /* long: the least int has no negation */
     case WS_OK:
         return "no error";
 #define WS_ERR_CASE(sym, val, text) \

@@ -58,7 +58,11 @@ struct out {
 
 static void put(struct out *out, const char *text, size_t length)
 {
-    for (size_t i = 0; i < length && out->used + 1 < out->size; i++)
+    size_t room = out->size > out->used ? out->size - out->used - 1 : 0;
+    if (length > room)
+        for (length = room; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;)
+            length--; /* UTF-8: not in the middle of a character */
+    for (size_t i = 0; i < length; i++)
         out->at[out->used++] = text[i];
     if (out->size > 0)
         out->at[out->used] = '\0';
