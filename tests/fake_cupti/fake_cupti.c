@@ -358,6 +358,15 @@ CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
     return CUPTI_SUCCESS;
 }
 
+CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    ENTER(cuptiActivityDisable);
+    if (kind >= CUPTI_ACTIVITY_KIND_COUNT)
+        return CUPTI_ERROR_INVALID_KIND;
+    activity.is_enabled[kind] = false;
+    return CUPTI_SUCCESS;
+}
+
 static size_t record_size(CUpti_ActivityKind kind)
 {
     switch (kind) {

@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_hazards.sh: every mode of the fake CUDA program with and without the preloaded collector: exit status, stdout
+# and stderr must be the same bytes, and the fake CUPTI must have seen no call out of order or in a forked child.
+# Then what each hazard adds: the spool that cannot be written, no HOME, closed descriptors, and so on.
+# Read on: tests/fake_cupti/fake_app.c has the modes.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+: "${B:=build}"
+fake=$PWD/$B/fake preload=$PWD/$B/libwarpsight.so
+if [ ! -x "$fake/fake_app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
+    echo "SKIP hazards: no CUPTI headers, so there is no collector library"
+    exit 77
+fi
+scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/hazards.XXXXXX")
+trap 'chmod -R u+rwx "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
+export WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls"
+export FAKE_CUDA_DEVICES=2
+# The sanitizer's runtime is not the first library here; leaks of a killed program are not ours.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+failed=0
+
+pass() { echo "PASS $1"; }
+fail() { echo "FAIL $1: $2"; failed=1; }
+
+# Runs a command into NAME.out, NAME.err, NAME.status.
+record() {
+    local name=$1
+    shift
+    timeout -k 2 60 "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null
+    echo $? >"$scratch/$name.status"
+}
+segments() { find "$WARPSIGHT_SPOOL" -type f 2>/dev/null; }
+dump() { segments | sort | xargs -r "$fake/dump"; }
+
+# same NAME COMMAND…: alike with and without, and a clean log.
+same() {
+    local name=$1 part
+    shift
+    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
+    record plain "$@"
+    [ ! -e "$FAKE_CUPTI_LOG" ] || { fail "$name" "CUPTI was used without the preload library"; return 1; }
+    record with env LD_PRELOAD="$preload" "$@"
+    for part in status out err; do
+        # Threads may finish in any order, and so may their lines; what is printed is compared as it is.
+        cmp -s "$scratch/plain.$part" "$scratch/with.$part" && continue
+        fail "$name" "$part differs: $(diff "$scratch/plain.$part" "$scratch/with.$part" | head -4 | tr '\n' '~')"
+        return 1
+    done
+    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
+        fail "$name" "$(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
+        return 1
+    fi
+    return 0
+}
+
+# mode NAME [ARGUMENT] [MIN]: a mode of the program; at least MIN kernel records must have reached the spool.
+mode() {
+    local name="$1${2:+ $2}" kernels
+    same "$name" "$fake/fake_app" "$1" ${2:+"$2"} || return
+    kernels=$(dump | grep -c '^kernel ')
+    [ "$kernels" -ge "${3:-0}" ] || { fail "$name" "only $kernels kernel records, want ${3:-0}"; return; }
+    pass "$name"
+}
+
+mode basic "" 6
+mode basic 42 6
+mode no-cuda "" 0
+mode init "" 0
+mode many 3000 3000
+mode threads "" 400
+#mode main-thread-ends "" 400
+mode graph "" 13
+mode streams "" 13
+mode contexts "" 10
+mode devices "" 3
+mode cooperative "" 1
+mode bad-launch "" 1
+mode kill 9 6
+mode kill 15 6
+mode kill 11 6
+mode _exit 0 0
+mode _exit 33 0
+mode quick_exit 21 0
+mode abort "" 0
+mode at-exit "" 1
+mode fork-after "" 6
+mode fork-before "" 12
+mode fork-under-load "" 400
+mode exec "" 6
+mode spawn "" 6
+mode close-descriptors "" 6
+mode file-size "" 0
+mode signals "" 6
+mode environment "" 1
+mode chdir "" 6
+mode no-memory "" 0
+mode no-descriptors "" 0
+
+# --- surroundings ---
+
+mkdir -p "$scratch/readonly"
+chmod 500 "$scratch/readonly"
+if [ "$(id -u)" -eq 0 ]; then
+    # root writes into such a folder all the same: a file in its place cannot hold a spool even for root
+    : >"$scratch/file"
+    WARPSIGHT_SPOOL="$scratch/file/spool" same "spool folder that cannot be made" "$fake/fake_app" basic 3 &&
+        pass "spool folder that cannot be made"
+else
+    WARPSIGHT_SPOOL="$scratch/readonly/spool" same "spool folder that cannot be made" "$fake/fake_app" basic 3 &&
+        pass "spool folder that cannot be made"
+fi
+
+ln -s "$scratch/elsewhere" "$scratch/link"
+mkdir -p "$scratch/elsewhere"
+WARPSIGHT_SPOOL="$scratch/link" same "spool folder that is a link" "$fake/fake_app" basic 3 &&
+    { [ -z "$(find "$scratch/elsewhere" -type f)" ] && pass "spool folder that is a link" ||
+        fail "spool folder that is a link" "the collector followed it"; }
+
+same "no HOME, no environment" env -u HOME -u XDG_RUNTIME_DIR -u PATH "$fake/fake_app" basic 3 && pass "no HOME, no environment"
+WARPSIGHT_CUPTI=/nowhere same "WARPSIGHT_CUPTI names nothing" "$fake/fake_app" no-cuda && pass "WARPSIGHT_CUPTI names nothing"
+WARPSIGHT_FLUSH_MS=soon WARPSIGHT_REPLAY_MODE=twice same "bad settings" "$fake/fake_app" basic 3 && {
+    dump | grep -q '^status .*WARPSIGHT_FLUSH_MS=soon is not a whole number' && pass "bad settings" ||
+        fail "bad settings" "no status record says so"
+}
+# /dev/full takes no byte; a spool on a full disk is like it.
+if mount -t tmpfs -o size=64k none "$scratch/elsewhere" 2>/dev/null; then
+    WARPSIGHT_SPOOL="$scratch/elsewhere/spool" same "spool on a full disk" "$fake/fake_app" many 5000 && pass "spool on a full disk"
+    umount "$scratch/elsewhere"
+else
+    echo "SKIP spool on a full disk: mounting a tmpfs is not permitted here"
+fi
+
+# Another tool holds the injection variable: it stays, and nothing of ours is loaded.
+same "injection variable is taken" env CUDA_INJECTION64_PATH=/nowhere/other.so "$fake/fake_app" basic 3 && {
+    [ ! -e "$FAKE_CUPTI_LOG" ] && pass "injection variable is taken" || fail "injection variable is taken" "our collector was loaded"
+}
+# Another tool holds CUPTI: the collector stays inert and says who.
+FAKE_CUPTI_HOLDER=Kineto same "CUPTI is taken" "$fake/fake_app" basic 3 && {
+    dump | grep '^status ' | grep -q Kineto && pass "CUPTI is taken" || fail "CUPTI is taken" "no status names the holder"
+}
+
+# A privileged program: the loader drops LD_PRELOAD, and a collector named in the environment stays inert.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    cp "$fake/fake_app" "$scratch/setuid_app" && cp "$fake"/lib*.so* "$scratch/"
+    chmod 4755 "$scratch/setuid_app"
+    chmod 755 "$scratch"
+    same "set-user-id program" setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/setuid_app" no-cuda && {
+        [ -z "$(segments)" ] && pass "set-user-id program" || fail "set-user-id program" "it was profiled"
+    }
+else
+    echo "SKIP set-user-id program: needs root and setpriv"
+fi
+
+# Programs that have nothing to do with CUDA: a shell with a pipe, a script, a compiler run.
+same "a shell" /bin/sh -c 'echo a | tr a b; exit 6' && pass "a shell"
+printf '#!/bin/sh\necho script "$@"\nexit 4\n' >"$scratch/script"
+chmod 755 "$scratch/script"
+same "a script" "$scratch/script" one two && pass "a script"
+same "python" python3 -c 'import subprocess,sys; print(subprocess.run(["echo","x"],capture_output=True).stdout); sys.exit(8)' && pass "python"
+
+exit $failed
