@@ -104,7 +104,7 @@ $(B)/%.a:
 SERVER_LIBS := $(PKG_LIBS) -l:libstdc++.so.6 -lz -ldl -lm
 $(PROGRAM): $(call obj,server/main.c) $(SERVER_LIB) $(COLLECTOR_LIB) $(ANALYZER_LIB)
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN/lib' $^ $(SERVER_LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' $^ $(SERVER_LIBS) -o $@
 
 $(PRELOAD_SO): $(call obj,$(PRELOAD_SRC))
 	$(call msg,LD,$@)
@@ -137,6 +137,30 @@ test-build: all $(UNIT_BIN) $(TEST_EXTRA)
 test: deps ## all layers that this machine can run; SAN=address,undefined or SAN=thread for a sanitizer
 	$(Q)$(MAKE) --no-print-directory test-build
 	$(Q)B=$(B) SAN=$(SAN) CC=$(CC) CUDA_HOME=$(CUDA_HOME) tests/run.sh $(T)
+
+# --- packages ------------------------------------------------------------------------------------
+# A tree that runs on another glibc Linux with nothing installed: every library that is not glibc's
+# lies in lib/. RPATH, not RUNPATH: libmicrohttpd's own needs (GnuTLS …) must be found there too.
+BUNDLE := $(B)/bundle
+GLIBC := linux-vdso|ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.so|libresolv\.so|libutil\.so
+.PHONY: bundle dist install
+bundle: all $(if $(NVCC),$(B)/gpu-cases) ## relocatable tree build/bundle/: program, collector, kernels, libraries
+	$(call msg,BUNDLE,$(BUNDLE))
+	$(Q)rm -rf $(BUNDLE) && mkdir -p $(BUNDLE)/lib $(BUNDLE)/kernels
+	$(Q)cp $(PROGRAM) $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO) $(KERNELS) $(B)/gpu-cases) LICENSE README.md $(BUNDLE)/
+	$(Q)cp kernels/*.expect $(BUNDLE)/kernels/
+	$(Q)ldd $(PROGRAM) | awk '$$3 ~ /^\// && $$1 !~ /^($(GLIBC))/ {print $$3}' | xargs -I{} cp -L {} $(BUNDLE)/lib/
+	$(Q)strip --strip-debug $(BUNDLE)/warpsight $(BUNDLE)/*.so $(BUNDLE)/lib/*
+
+dist: bundle ## build/warpsight-VERSION-linux-x86_64.tar.gz of the bundle
+	$(call msg,TAR,$(B)/warpsight-$(VERSION)-linux-x86_64.tar.gz)
+	$(Q)tar -C $(B) --sort=name --owner=0 --group=0 --transform 's,^bundle,warpsight-$(VERSION),' -czf $(B)/warpsight-$(VERSION)-linux-$$(uname -m).tar.gz bundle
+
+install: all ## into PREFIX (default /usr/local), under DESTDIR
+	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/warpsight $(DESTDIR)$(PREFIX)/share/warpsight/kernels
+	$(Q)install -m 755 $(PROGRAM) $(wildcard $(KERNELS)) $(DESTDIR)$(PREFIX)/bin/
+	$(Q)install -m 755 $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO)) $(DESTDIR)$(PREFIX)/lib/warpsight/
+	$(Q)install -m 644 kernels/*.expect $(DESTDIR)$(PREFIX)/share/warpsight/kernels/
 
 # --- chores --------------------------------------------------------------------------------------
 .PHONY: deps

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// cases.cu: programs whose overhead and safety are measured on a GPU by run.sh; no known answers here
+// (those are kernels/). Each prints a checksum, so that output with and without WarpSight can be compared.
+//   launches N     N launches of one small kernel, a copy back at the end
+//   big GB         one launch over a buffer of GB 2^30 bytes
+//   graph N        a captured graph of 10 nodes, launched N times
+//   streams N      4 threads, a stream each, N launches each, cudaLaunchKernelEx and <<<>>> mixed
+//   status N       exits with status N after one launch
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        cudaError_t e_ = (call);                                                                                       \
+        if (e_ != cudaSuccess) {                                                                                       \
+            std::fprintf(stderr, "cases: %s: %s\n", #call, cudaGetErrorString(e_));                                    \
+            std::exit(3);                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+__global__ void step(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] = x[i] * 0.5f + 1.0f;
+}
+
+__global__ void sweep(float4 *x, size_t n)
+{
+    size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += stride) {
+        float4 v = x[i];
+        v.x += 1.0f;
+        x[i] = v;
+    }
+}
+
+static float *fresh(size_t bytes)
+{
+    void *p = nullptr;
+    CHECK(cudaMalloc(&p, bytes));
+    CHECK(cudaMemset(p, 0, bytes));
+    return static_cast<float *>(p);
+}
+
+static int finish(const char *name, const float *x)
+{
+    float first = 0;
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy(&first, x, sizeof first, cudaMemcpyDeviceToHost));
+    std::printf("%s %.9g\n", name, first);
+    return 0;
+}
+
+static int launches(int n)
+{
+    float *x = fresh(1 << 20);
+    for (int i = 0; i < n; i++)
+        step<<<(1 << 18) / 256, 256>>>(x, 1 << 18);
+    CHECK(cudaGetLastError());
+    return finish("launches", x);
+}
+
+static int big(int gb)
+{
+    size_t bytes = (size_t)gb << 30;
+    float *x = fresh(bytes);
+    sweep<<<132 * 16, 256>>>(reinterpret_cast<float4 *>(x), bytes / sizeof(float4));
+    CHECK(cudaGetLastError());
+    return finish("big", x);
+}
+
+static int graph(int n)
+{
+    float *x = fresh(1 << 20);
+    cudaStream_t s;
+    cudaGraph_t g;
+    cudaGraphExec_t e;
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < 10; i++)
+        step<<<1024, 256, 0, s>>>(x, 1 << 18);
+    CHECK(cudaStreamEndCapture(s, &g));
+    CHECK(cudaGraphInstantiate(&e, g, 0));
+    for (int i = 0; i < n; i++)
+        CHECK(cudaGraphLaunch(e, s));
+    CHECK(cudaStreamSynchronize(s));
+    return finish("graph", x);
+}
+
+static void run_stream(float *x, int n)
+{
+    cudaStream_t s;
+    cudaLaunchConfig_t config = {};
+    CHECK(cudaStreamCreate(&s));
+    config.gridDim = dim3(64);
+    config.blockDim = dim3(128);
+    config.stream = s;
+    for (int i = 0; i < n; i++) {
+        if (i % 2)
+            step<<<64, 128, 0, s>>>(x, 64 * 128);
+        else
+            CHECK(cudaLaunchKernelEx(&config, step, x, 64 * 128));
+    }
+    CHECK(cudaStreamSynchronize(s));
+}
+
+static int streams(int n)
+{
+    float *x[4];
+    std::vector<std::thread> threads;
+    for (auto &p : x)
+        p = fresh(1 << 16);
+    for (auto *p : x)
+        threads.emplace_back(run_stream, p, n);
+    for (auto &t : threads)
+        t.join();
+    for (auto *p : x)
+        finish("streams", p);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int n = argc > 2 ? std::atoi(argv[2]) : 1;
+    if (!std::strcmp(what, "launches"))
+        return launches(n);
+    if (!std::strcmp(what, "big"))
+        return big(n);
+    if (!std::strcmp(what, "graph"))
+        return graph(n);
+    if (!std::strcmp(what, "streams"))
+        return streams(n);
+    if (!std::strcmp(what, "status")) {
+        launches(1);
+        return n;
+    }
+    std::fprintf(stderr, "usage: cases launches N | big GB | graph N | streams N | status N\n");
+    return 2;
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run.sh: everything that only a GPU can prove, in one call.  usage: OUT=folder tests/gpu/run.sh [BUNDLE]
+# Measures the reference kernels and holds them against their .expect files and against Nsight Compute
+# on the same program with the same metrics; PyTorch, CUDA graphs, streams; output and exit status with
+# and without us; overhead ratios of paired runs. Writes captures (*.wscap), JSON and results.md to OUT.
+# Exit 0: all checks held; 1: some did not (results.md says which); 3: no hardware counters here.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+bundle=$(realpath "${1:-build/bundle}")
+: "${OUT:=build/gpu-results}"
+mkdir -p "$OUT"
+OUT=$(realpath "$OUT")
+ws=$bundle/warpsight
+here=$PWD/tests/gpu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export WARPSIGHT_DB=$work/db WARPSIGHT_SPOOL=$work/spool
+uname -r
+case "$(uname -r)" in 4.4.0*) echo "gVisor: no hardware counters here"; exit 3 ;; esac
+
+report=$OUT/results.md
+failures=0
+say() { printf '%s\n' "$*" | tee -a "$report"; }
+check() { # check NAME STATUS [detail]
+    if [ "$2" -eq 0 ]; then say "- ok: $1${3:+ ($3)}"; else say "- **FAILED**: $1${3:+ ($3)}"; failures=$((failures + 1)); fi
+}
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+# timed COMMAND…: milliseconds of wall time on stdout, the command's output thrown away
+timed() { local from; from=$(now_ms); "$@" >/dev/null 2>&1; echo $(($(now_ms) - from)); }
+median() { sort -n | awk '{v[NR]=$1} END{print NR%2 ? v[(NR+1)/2] : (v[NR/2]+v[NR/2+1])/2}'; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN{printf b>0 ? "%.2f" : "?", a/b}'; }
+
+: >"$report"
+say "# GPU results, $(date -u +%Y-%m-%d)"
+say
+say "Machine: $(nvidia-smi --query-gpu=name --format=csv,noheader | head -1), driver $(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1), $(nproc) CPU cores, Linux $(uname -r)."
+say "Program: WarpSight $("$ws" --version 2>/dev/null | head -1). Command: \`tests/gpu/run.sh\`. Oracle: $(ncu --version 2>/dev/null | tail -1), \`--clock-control none --cache-control none\`."
+say "Wall times of a shared machine: read the ratios, not the milliseconds."
+say
+
+say "## Doctor"
+"$ws" doctor >"$OUT/doctor.txt" 2>&1; check "warpsight doctor says profiling works" $?
+
+say
+say "## Reference kernels"
+"$ws" run --set full --name h200-kernels -o "$OUT/h200-kernels.wscap" "$bundle/warpsight-kernels" all --seed 7 >"$OUT/kernels.out" 2>"$OUT/kernels.err"
+check "warpsight run --set full warpsight-kernels all" $?
+"$ws" report --json h200-kernels >"$OUT/h200-kernels.json" 2>"$OUT/report.err"; check "report --json" $?
+"$ws" kernels verify h200-kernels --expect "$bundle/kernels" >"$OUT/verify.txt" 2>&1; check "every .expect holds" $? "$(tail -1 "$OUT/verify.txt")"
+"$ws" report h200-kernels >"$OUT/report.txt" 2>&1
+
+say
+say "## Against Nsight Compute: same program, same metrics, same run"
+"$ws" list metrics --json >"$OUT/metrics.json"
+# --set core,memory,stalls as by default; one session of our own for equal conditions
+from=$(now_ms)
+"$ws" run --name compare -o "$work/compare.wscap" "$bundle/warpsight-kernels" all --seed 7 >/dev/null 2>"$work/err"
+ours_suite=$(($(now_ms) - from))
+"$ws" report --json compare >"$work/compare.json"
+metrics=$(python3 "$here/ncu.py" names "$OUT/metrics.json" core,memory,stalls)
+from=$(now_ms)
+ncu --clock-control none --cache-control none --csv --page raw --print-units base --metrics "$metrics" \
+    "$bundle/warpsight-kernels" all --seed 7 >"$OUT/ncu.csv" 2>"$work/ncu.err"
+ncu_suite=$(($(now_ms) - from))
+python3 "$here/ncu.py" compare "$OUT/metrics.json" "$work/compare.json" "$OUT/ncu.csv" >"$OUT/ncu-compare.md" 2>&1
+check "deterministic counts equal Nsight Compute's to the last unit" $? "$(tail -1 "$OUT/ncu-compare.md")"
+cat "$OUT/ncu-compare.md" >>"$report"
+
+say
+say "## Rotation against replay"
+"$ws" run --replay-mode rotate --name rotate -o "$OUT/h200-rotate.wscap" "$bundle/warpsight-kernels" all --seed 7 --repeat 24 >/dev/null 2>"$work/err"
+check "warpsight run --replay-mode rotate" $?
+"$ws" report --json rotate >"$work/rotate.json"
+python3 "$here/ncu.py" same "$OUT/metrics.json" "$work/compare.json" "$work/rotate.json" >"$OUT/rotate-compare.md" 2>&1
+check "rotated deterministic counts equal replayed ones" $? "$(tail -1 "$OUT/rotate-compare.md")"
+
+say
+say "## Programs run unchanged"
+same() { # same NAME COMMAND…: stdout, stderr and exit status with and without us
+    local name=$1 plain ours; shift
+    "$@" >"$work/a.out" 2>"$work/a.err"; plain=$?
+    LD_PRELOAD=$bundle/libwarpsight.so "$@" >"$work/b.out" 2>"$work/b.err"; ours=$?
+    [ $plain -eq $ours ] && cmp -s "$work/a.out" "$work/b.out" && cmp -s "$work/a.err" "$work/b.err"
+    check "$name: output and exit status $plain equal" $?
+}
+same "graph" "$bundle/gpu-cases" graph 50
+same "streams" "$bundle/gpu-cases" streams 100
+same "status" "$bundle/gpu-cases" status 42
+same "kernels" "$bundle/warpsight-kernels" all --seed 7
+same "torch" python3 "$here/torch_small.py"
+"$ws" run --name torch -o "$OUT/h200-torch.wscap" python3 "$here/torch_small.py" >"$work/o" 2>"$work/e"; check "PyTorch profiled" $? "$(grep -c . "$work/o") lines"
+"$ws" run --name graph -o "$OUT/h200-graph.wscap" "$bundle/gpu-cases" graph 20 >"$work/o" 2>"$work/e"; check "CUDA graph program profiled" $?
+"$ws" run --require-kernels --name streams "$bundle/gpu-cases" streams 50 >"$work/o" 2>"$work/e"; check "four threads, four streams profiled" $?
+"$ws" run "$bundle/gpu-cases" status 42 >"$work/o" 2>"$work/e"; [ $? -eq 42 ]; check "run returns the program's status 42" $?
+"$ws" run bash -c "$bundle/gpu-cases launches 200000 & sleep 1.2; kill -9 \$!; wait" >"$work/o" 2>"$work/e"
+"$ws" report --json >"$work/killed.json" && python3 -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(0 if sum(k['launches'] for k in r['kernels'])>1000 else 1)" "$work/killed.json"
+check "a program killed by SIGKILL still has its session" $?
+
+say
+say "## Overhead"
+say
+say "| case | plain ms | WarpSight ms | Nsight Compute ms | ours / ncu |"
+say "|---|---|---|---|---|"
+plain=$(timed "$bundle/warpsight-kernels" all --seed 7)
+say "| kernel suite once, core+memory+stalls | $plain | $ours_suite | $ncu_suite | $(ratio "$ours_suite" "$ncu_suite") |"
+core=$(python3 "$here/ncu.py" names "$OUT/metrics.json" core)
+compare_case() { # compare_case TITLE OPTIONS PROGRAM…
+    local title=$1 options=$2 p o n; shift 2
+    p=$(timed "$@")
+    # shellcheck disable=SC2086  # options is a list
+    o=$(timed "$ws" run -o "$work/x$RANDOM" $options "$@")
+    n=$(timed ncu --clock-control none --cache-control none --metrics "$core" "$@")
+    say "| $title | $p | $o | $n | $(ratio "$o" "$n") |"
+    say "| … the part that profiling adds | | $((o - p)) | $((n - p)) | $(ratio $((o - p)) $((n - p))) |"
+}
+compare_case "200 launches of one kernel, every one, core" "--set core --every 1" "$bundle/gpu-cases" launches 200
+compare_case "one launch over 8 GB, core" "--set core" "$bundle/gpu-cases" big 8
+
+say
+say "Plain tracing, medians of paired runs:"
+say
+say "| case | plain ms | traced ms | ratio |"
+say "|---|---|---|---|"
+trace_case() { # trace_case TITLE PAIRS PROGRAM…
+    local title=$1 pairs=$2 i; shift 2
+    : >"$work/p"; : >"$work/t"; : >"$work/r"
+    for i in $(seq "$pairs"); do
+        p=$(timed "$@"); t=$(timed env LD_PRELOAD="$bundle/libwarpsight.so" WARPSIGHT_SET=trace "$@")
+        echo "$p" >>"$work/p"; echo "$t" >>"$work/t"; awk -v a="$t" -v b="$p" 'BEGIN{print a/b}' >>"$work/r"
+    done
+    say "| $title | $(median <"$work/p") | $(median <"$work/t") | $(median <"$work/r") |"
+}
+trace_case "PyTorch, 300 iterations ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" python3 "$here/torch_small.py" 300
+trace_case "launch storm, 200,000 launches ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" "$bundle/gpu-cases" launches 200000
+
+say
+say "$failures checks failed."
+[ "$failures" -eq 0 ]
