@@ -12,8 +12,8 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 SAN ?=
-B := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(BUILD_SUFFIX)
 comma := ,
+B := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(BUILD_SUFFIX)
 Q := $(if $(V),,@)
 msg = $(if $(V),@true,@printf '  %-7s %s\n' $(1) $(2))
 
