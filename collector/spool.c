@@ -192,7 +192,9 @@ static struct block *take_block(uint16_t type)
     if (b) {
         spool.free_blocks = b->next;
     } else {
-        if (spool.blocks_bytes + sizeof *b > spool.config.memory_bytes)
+        /* What tells about losses must get out even when memory is used up: one frame of each kind. */
+        uint64_t reserve = type >= WS_REC_STATUS ? 8 * sizeof *b : 0;
+        if (spool.blocks_bytes + sizeof *b > spool.config.memory_bytes + reserve)
             return NULL;
         b = map_bytes(sizeof *b);
         if (!b)
