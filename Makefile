@@ -138,6 +138,15 @@ test: deps ## all layers that this machine can run; SAN=address,undefined or SAN
 	$(Q)$(MAKE) --no-print-directory test-build
 	$(Q)B=$(B) SAN=$(SAN) CC=$(CC) CUDA_HOME=$(CUDA_HOME) tests/run.sh $(T)
 
+# --- the main job ------------------------------------------------------------------------------
+.PHONY: demo run golden
+demo: deps ## install what is missing, build, profile the reference kernels (or show the recorded H200 session)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo.sh $(B)
+
+golden: test-build ## rewrite the golden files of the tests; read the diff before you commit it
+	$(Q)for f in $(wildcard tests/*/golden.sh); do B=$(B) CUDA_HOME=$(CUDA_HOME) $$f || exit 1; done
+
 # --- packages ------------------------------------------------------------------------------------
 # A tree that runs on another glibc Linux with nothing installed: every library that is not glibc's
 # lies in lib/. RPATH, not RUNPATH: libmicrohttpd's own needs (GnuTLS …) must be found there too.

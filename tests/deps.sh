@@ -1,33 +1,48 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # deps.sh: installs, by apt, exactly the Debian packages that are missing, and says which.
+# usage: tests/deps.sh [lint]     `lint` adds what only `make lint` needs
 # Nothing is done when nothing is missing, so that `make test` works without network or rights then.
 set -u
-need=(gcc make pkg-config libsqlite3-dev libcjson-dev libmicrohttpd-dev zlib1g-dev python3 clang clang-format clang-tidy libclang-rt-14-dev sqlite3 git curl)
+cd "$(dirname "$0")/.." || exit 1
+need=(gcc g++ make pkg-config git python3 curl sqlite3 clang libclang-rt-14-dev libsqlite3-dev libcjson-dev libmicrohttpd-dev zlib1g-dev)
+[ "${1:-}" = lint ] && need+=(clang-format clang-tidy)
+# Browser tests need node 20 (Debian 12 has 18: there they skip); with it, a browser and the pinned packages.
+has_node=0
+if command -v node >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] && [ -f web/package-lock.json ]; then
+    has_node=1
+    need+=(chromium)
+fi
 missing=()
-for p in "${need[@]}"; do
-    dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
-done
-[ ${#missing[@]} -eq 0 ] && exit 0
-if ! command -v apt-get >/dev/null; then
-    # Not Debian: what counts is whether the build finds its libraries.
-    pkg-config --exists sqlite3 libcjson libmicrohttpd 2>/dev/null && exit 0
-    echo "deps: no apt-get here; install what gives pkg-config sqlite3, libcjson and libmicrohttpd" >&2
+if command -v dpkg-query >/dev/null; then
+    for p in "${need[@]}"; do
+        dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
+    done
+elif pkg-config --exists sqlite3 libcjson libmicrohttpd 2>/dev/null; then
+    exit 0 # not Debian: what counts is whether the build finds its libraries
+else
+    echo "deps: not a Debian system; install what gives pkg-config sqlite3, libcjson and libmicrohttpd" >&2
     exit 1
 fi
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || { echo "deps: missing: ${missing[*]}; run 'make deps' as root" >&2; exit 1; }
-    as_root=(sudo)
-fi
-echo "deps: installing ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-install() { "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; }
-# Package lists may be absent on a fresh machine: try once as things are, then with new lists.
-install || { "${as_root[@]}" apt-get update >>"$log" 2>&1 && install; } || {
-    tail -5 "$log" >&2
-    echo "deps: apt-get could not install ${missing[*]}" >&2
-    exit 1
-}
+if [ ${#missing[@]} -gt 0 ]; then
+    as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || { echo "deps: missing: ${missing[*]}; run 'make deps' as root" >&2; exit 1; }
+        as_root=(sudo)
+    fi
+    echo "deps: installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    install() { "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1; }
+    # Package lists may be absent on a fresh machine: try once as things are, then with new lists.
+    install || { "${as_root[@]}" apt-get update >>"$log" 2>&1 && install; } || {
+        tail -5 "$log" >&2
+        echo "deps: apt-get could not install ${missing[*]}" >&2
+        exit 1
+    }
+fi
+if [ $has_node -eq 1 ] && [ web/package-lock.json -nt web/node_modules/.package-lock.json ]; then
+    echo "deps: npm ci in web/ (browser tests)"
+    (cd web && npm ci --no-audit --no-fund >"$log" 2>&1) || echo "deps: npm ci failed; browser tests will be skipped: $(tail -1 "$log")"
+fi
