@@ -144,8 +144,7 @@ demo: deps ## install what is missing, build, profile the reference kernels (or 
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo.sh $(B)
 
-golden: test-build ## rewrite the golden files of the tests; read the diff before you commit it
-	$(Q)for f in $(wildcard tests/*/golden.sh); do B=$(B) CUDA_HOME=$(CUDA_HOME) $$f || exit 1; done
+golden: test-build $(GOLDEN) ## rewrite the golden files of the tests; read the diff before you commit it
 
 # --- packages ------------------------------------------------------------------------------------
 # A tree that runs on another glibc Linux with nothing installed: every library that is not glibc's
