@@ -9,10 +9,10 @@
 
 static const struct ws_limits limits_table[] = {
 #define WS_LIMITS(major, minor, warps, blocks, regs_sm, regs_block, regs_thread, parts, smem_sm, smem_block, reserved, \
-                  granule, carve, barriers, portable, cluster, lanes, source)                                          \
+                  granule, carve, barriers, portable, cluster, lanes, ratio, source)                                   \
     {major,    minor,   warps,      blocks,   regs_sm, regs_block,          regs_thread,                               \
      parts,    smem_sm, smem_block, reserved, granule, WS_CARVEOUT_##carve, barriers,                                  \
-     portable, cluster, lanes,      source},
+     portable, cluster, lanes,      ratio,    source},
 #include "gpus.def"
 #undef WS_LIMITS
 };

@@ -34,6 +34,7 @@ struct ws_limits {
     uint32_t barriers_per_sm;               /* 0 = no limit of its own */
     uint32_t cluster_portable, cluster_max; /* blocks; 1 = no clusters */
     uint32_t fp32_lanes_per_sm;
+    uint32_t fp32_per_fp64; /* FP32 rate / FP64 rate outside the tensor cores; 0 = not known */
     const char *source;
 };
 

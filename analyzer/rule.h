@@ -30,7 +30,7 @@ struct ws_evidence {
     double number;   /* finite */
 };
 
-enum { WS_EVIDENCE_MAX = 8, WS_FINDING_TEXT = 480, WS_FINDINGS_MAX = 32, WS_CASE_FACTS = 40 };
+enum { WS_EVIDENCE_MAX = 8, WS_NEEDS_MAX = 12, WS_FINDING_TEXT = 480, WS_FINDINGS_MAX = 32, WS_CASE_FACTS = 40 };
 
 struct ws_finding {
     const struct ws_rule *rule;
@@ -67,25 +67,38 @@ struct ws_rule_input {
     bool has_gain_inputs; /* all of rule->gain_needs are there: set finding->gain; else it is set already */
 };
 
-/* Keys a rule needs. Ids of enum ws_metric_id (scope KERNEL) or enum ws_timeline_id (TIMELINE). */
+/* Keys a rule needs: ids of enum ws_metric_id (scope KERNEL) or enum ws_timeline_id (TIMELINE). */
 struct ws_rule_needs {
-    uint16_t id[WS_EVIDENCE_MAX];
+    uint16_t id[WS_NEEDS_MAX];
     uint16_t count;
 };
+#define WS_NEEDS(...)                                                                   \
+    {                                                                                   \
+        {__VA_ARGS__}, (uint16_t)(sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t)) \
+    }
 
 /* One case of a rule: facts in, fires or quiet. Static tables, run by tests/unit/test_rules.c. */
 struct ws_rule_fact {
     uint16_t id_plus_1; /* 0 ends the list */
     double number;
 };
-#define WS_FACT(key, number)   \
-    {                          \
-        WS_M_##key + 1, number \
+#define WS_FACT(key, number)                 \
+    {                                        \
+        (uint16_t)(WS_M_##key + 1), (number) \
     }
-#define WS_TIME_FACT(key, number) \
-    {                             \
-        WS_T_##key + 1, number    \
+#define WS_TIME_FACT(key, number)            \
+    {                                        \
+        (uint16_t)(WS_T_##key + 1), (number) \
     }
+/* Groups that many cases need. A case that names one stall reason has all others at 0. */
+#define WS_FACTS_BUSY(sm, l1, l2, dram) \
+    WS_FACT(sm_throughput, sm), WS_FACT(l1_throughput, l1), WS_FACT(l2_throughput, l2), WS_FACT(dram_throughput, dram)
+#define WS_FACTS_ISSUE(rate) WS_FACT(issue_active, 1e6 * (rate)), WS_FACT(scheduler_active_cycles, 1e6)
+#define WS_FACTS_LOADS(requests, sectors, bytes) \
+    WS_FACT(gld_requests, requests), WS_FACT(gld_sectors, sectors), WS_FACT(gld_bytes, bytes)
+#define WS_FACTS_STORES(requests, sectors, bytes) \
+    WS_FACT(gst_requests, requests), WS_FACT(gst_sectors, sectors), WS_FACT(gst_bytes, bytes)
+#define WS_FACTS_DRAM(read, write) WS_FACT(dram_read_bytes, read), WS_FACT(dram_write_bytes, write)
 struct ws_rule_case {
     const char *what;
     bool fires;
@@ -116,8 +129,25 @@ struct ws_rule {
     const struct ws_rule_case *cases;
     size_t case_count;
 };
+#define WS_CASES(table) .cases = (table), .case_count = sizeof(table) / sizeof *(table)
 
-/* For checks. Number of a metric or timeline fact that is in needs (or known to be present). */
+/* Every rule, by the generated list of files. */
+#define WS_RULE(name) extern const struct ws_rule ws_rule_##name;
+#include "rules_list.h"
+#undef WS_RULE
+
+/* --- for checks (rule.c) --------------------------------------------------------------------------- */
+
+/* Thresholds that several rules share. NCU = the rule files of Nsight Compute 2025. */
+#define WS_NCU_STALL_SHARE 0.30   /* share of all warp-cycles from which a stall reason matters (NCU) */
+#define WS_NCU_ISSUE_GATE 0.80    /* schedulers that issue more often than this have nothing to gain (NCU) */
+#define WS_NCU_LATENCY_ISSUE 0.60 /* below this a kernel can be bound by latency (NCU) */
+#define WS_NCU_BUSY 0.60          /* a unit at this share of its peak is the bottleneck (NCU) */
+#define WS_MIN_DURATION_S \
+    10e-6                  /* shorter kernels are all start and end: their stall shares move with cache state (suite) */
+#define WS_LEAST_GAIN 0.01 /* below this a finding is noise */
+
+/* The number of a metric or timeline fact that is in needs, or otherwise known to be present. */
 static inline double ws_rule_metric(const struct ws_rule_input *in, enum ws_metric_id id)
 {
     return in->metric[id].number;
@@ -128,8 +158,57 @@ static inline double ws_rule_time(const struct ws_rule_input *in, enum ws_timeli
 }
 /* Add one piece of evidence; key has static storage. A number that is not finite is left out. */
 void ws_rule_evidence(struct ws_finding *finding, const char *key, double number);
-/* Blocks of the grid, threads of a block; saturating. */
-uint64_t ws_rule_blocks(const struct ws_launch *launch);
+/* Add a metric if it has a value, under its own key; false if it has none. */
+bool ws_rule_evidence_metric(const struct ws_rule_input *in, struct ws_finding *finding, enum ws_metric_id id);
+/* Set the gain if all gain_needs are there. Not finite = unknown; else clamped to 0…1 and marked an estimate. */
+void ws_rule_gain(const struct ws_rule_input *in, struct ws_finding *finding, double gain);
+/* True unless a known gain is below WS_LEAST_GAIN. */
+bool ws_rule_worth(const struct ws_finding *finding);
+
+/* Blocks of the grid, threads of a block, warps of a block; saturating. */
+double ws_rule_blocks(const struct ws_launch *launch);
 uint32_t ws_rule_threads(const struct ws_launch *launch);
+uint32_t ws_rule_warps(const struct ws_launch *launch);
+/* Blocks / blocks that the whole GPU can hold at once; 0 where that is not known. */
+double ws_rule_waves(const struct ws_rule_input *in);
+/* Greatest of the utilisations of SM, L1, L2 and DRAM; all four must be present. */
+double ws_rule_busiest(const struct ws_rule_input *in);
+#define WS_BUSIEST_NEEDS WS_M_sm_throughput, WS_M_l1_throughput, WS_M_l2_throughput, WS_M_dram_throughput
+
+/* The common part of W12, W14 and W15: occupancy is low because of this limiter and nothing is busy.
+ * Adds evidence and gain. Needs WS_M_theoretical_occupancy, WS_M_issue_rate, WS_BUSIEST_NEEDS. */
+bool ws_rule_occupancy(const struct ws_rule_input *in, struct ws_finding *finding, enum ws_occ_limit limiter);
+
+/* Local-memory share of the L1 sectors from which W24 and W25 speak. Own choice. */
+#define WS_LOCAL_SHARE 0.05
+/* True if the register count looks like a cap: a multiple of 8 above 16 (caps fall on the granule of the
+ * register file, and 16 is reported for any smaller count), or 255. The cap itself is not known. */
+bool ws_rule_at_register_cap(const struct ws_launch *launch);
+
+/* Share of all warp-cycles, issuing ones included, that one stall_<reason> took: what the thresholds
+ * of NCU mean. (stall_share_<reason> is a share of the stalled ones only.) */
+double ws_rule_stall_share(const struct ws_rule_input *in, enum ws_metric_id stall);
+#define WS_STALL_NEEDS WS_M_stall_total, WS_M_stall_selected, WS_M_stall_not_selected
+/* Mean cycles a warp waited for that reason per instruction it issued. */
+double ws_rule_stall_cycles(const struct ws_rule_input *in, enum ws_metric_id stall);
+
+/* One direction of global accesses. */
+struct ws_rule_access {
+    double requests, sectors, bytes; /* bytes: asked for, an address counted once a warp */
+    double ideal;                    /* sectors that would do: bytes / 32, at least 1 a request */
+    double share;                    /* of the sectors of loads and stores together */
+    double bytes_per_sector, sectors_per_request;
+};
+/* Loads or stores; false if there are none. Needs WS_ACCESS_NEEDS. */
+bool ws_rule_access(const struct ws_rule_input *in, bool stores, struct ws_rule_access *out);
+#define WS_ACCESS_NEEDS \
+    WS_M_gld_requests, WS_M_gld_sectors, WS_M_gld_bytes, WS_M_gst_requests, WS_M_gst_sectors, WS_M_gst_bytes
+/* The access formula: max over L1, L2 and DRAM of utilisation x excess share of that level's traffic,
+ * where the excess is what loads (or stores) move beyond their ideal. Needs WS_ACCESS_NEEDS and
+ * WS_ACCESS_GAIN_NEEDS. Checked against bad and good twins on an H200 (docs: rules). */
+double ws_rule_access_gain(const struct ws_rule_input *in, bool stores);
+#define WS_ACCESS_GAIN_NEEDS                                                                                 \
+    WS_M_l1_throughput, WS_M_l2_throughput, WS_M_dram_throughput, WS_M_l1_hit_rate_ld, WS_M_dram_read_bytes, \
+        WS_M_dram_write_bytes
 
 #endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * w26_scattered_access.c: loads from addresses that neither L1 nor L2 has. */
+#include "analyzer/rule.h"
+
+#define LEAST_USEFUL_BYTES 24.0
+/* A stream that uses both halves of each 64-byte fill hits half of the time, so 50 % is no sign of chance. */
+#define MOST_HIT_RATE 0.45
+#define LEAST_DRAM 0.50
+/* DRAM bytes per byte that L1 asked for. A regular stride wastes half of every 64-byte fill: exactly 2 (suite).
+ * Chance hits the other half now and then. */
+#define STRIDE_OVERFETCH 1.9
+
+static bool check(const struct ws_rule_input *in, struct ws_finding *f)
+{
+    struct ws_rule_access a;
+    double hit = ws_rule_metric(in, WS_M_l2_read_hit_rate), busy = ws_rule_metric(in, WS_M_dram_throughput);
+    double read = ws_rule_metric(in, WS_M_dram_read_bytes), all = read + ws_rule_metric(in, WS_M_dram_write_bytes);
+    if (!ws_rule_access(in, false, &a) || a.bytes_per_sector >= LEAST_USEFUL_BYTES || hit >= MOST_HIT_RATE ||
+        busy < LEAST_DRAM || read >= STRIDE_OVERFETCH * 32 * ws_rule_metric(in, WS_M_l2_read_sectors))
+        return false;
+    ws_rule_evidence(f, "l2_read_hit_rate", hit);
+    ws_rule_evidence(f, "gld_bytes_per_sector", a.bytes_per_sector);
+    if (in->facts->device->l2_bytes > 0)
+        ws_rule_evidence(f, "l2_size_bytes", (double)in->facts->device->l2_bytes);
+    else
+        f->advice =
+            "Random addresses defeat L1 and L2 (L2 hit rate {l2_read_hit_rate:%}). Sort or bin the indices; keep the "
+            "hot part smaller than L2.";
+    ws_rule_gain(in, f, all > 0 ? busy * fmax(read - 32 * a.ideal, 0) / all : 0);
+    return true;
+}
+
+#define L2(hit) WS_FACT(l2_read_sectors, 18.9e6), WS_FACT(l2_read_hit_sectors, 18.9e6 * (hit))
+#define GATHER WS_FACTS_LOADS(1048576, 18874368, 134217728), WS_FACTS_STORES(524288, 2097152, 67108864)
+
+static const struct ws_rule_case cases[] = {
+    {"gather by random index", true, 0.647, 0.001,
+     .facts = {GATHER, L2(0.2), WS_FACT(dram_throughput, 0.8), WS_FACTS_DRAM(1e9, 7e7)}},
+    {"L2 holds it", false, .facts = {GATHER, L2(0.9), WS_FACT(dram_throughput, 0.8), WS_FACTS_DRAM(1e9, 7e7)}},
+    {"DRAM is not busy", false, .facts = {GATHER, L2(0.2), WS_FACT(dram_throughput, 0.2), WS_FACTS_DRAM(1e9, 7e7)}},
+    {"sorted", false,
+     .facts = {WS_FACTS_LOADS(1048576, 4194304, 134217728), WS_FACTS_STORES(524288, 2097152, 67108864), L2(0.2),
+               WS_FACT(dram_throughput, 0.8), WS_FACTS_DRAM(1.3e8, 7e7)}},
+    {"stride of 64 bytes: W04 says it", false,
+     .facts = {WS_FACTS_LOADS(65536, 2097152, 8388608), WS_FACTS_STORES(65536, 262144, 8388608),
+               WS_FACT(l2_read_sectors, 2097152), WS_FACT(l2_read_hit_sectors, 0), WS_FACT(dram_throughput, 0.8),
+               WS_FACTS_DRAM(134217728, 8e6)}},
+};
+
+const struct ws_rule ws_rule_w26_scattered_access = {
+    .id = "W26-scattered-access",
+    .title = "Scattered access",
+    .condition = "useful bytes per load sector < 24, L2 read hit rate < 45 %, DRAM utilisation >= 50 %, and not the "
+                 "over-fetch of a regular stride",
+    .why =
+        "Addresses without order use one sector of what each miss fetches, and the rest is gone before it is wanted.",
+    .advice = "Random addresses defeat L1 and L2 (L2 hit rate {l2_read_hit_rate:%}). Sort or bin the indices; keep the "
+              "hot part below {l2_size_bytes:b}, the size of L2.",
+    .formula = "DRAM utilisation x (DRAM bytes read - 32 x ideal sectors) / DRAM bytes",
+    .when_not = "Sorting costs a pass of its own: it pays where the same indices are used several times.",
+    .source = "thresholds of the catalogue; 45 % instead of 50 % because a plain stream with 64-byte fills reads 50 %",
+    .bad = "gather (scattered)",
+    .good = "gather (sorted)",
+    .needs = WS_NEEDS(WS_ACCESS_NEEDS, WS_M_l2_read_hit_rate, WS_M_l2_read_sectors, WS_M_dram_throughput,
+                      WS_M_dram_read_bytes, WS_M_dram_write_bytes),
+    .check = check,
+    WS_CASES(cases),
+};
