@@ -9,6 +9,7 @@
 
 typedef int ws_cmd(int argc, char **argv);
 
+ws_cmd ws_cmd_doctor;
 ws_cmd ws_cmd_list;
 
 #endif
