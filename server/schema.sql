@@ -79,6 +79,14 @@ CREATE TABLE device (
     UNIQUE (session_id, uuid)
 ) STRICT;
 
+-- Which device a process means by an ordinal: each process of a job may number them anew.
+CREATE TABLE process_device (
+    process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    idx        INTEGER NOT NULL,
+    device_id  INTEGER NOT NULL REFERENCES device(id) ON DELETE CASCADE,
+    PRIMARY KEY (process_id, idx)
+) STRICT, WITHOUT ROWID;
+
 -- One signature: mangled name, grid, block, dynamic shared memory. launches, total/min/max_ns are
 -- an index over the unprofiled rows of `activity` (a replayed launch has no time of its own).
 CREATE TABLE kernel (
