@@ -190,7 +190,7 @@ CREATE TABLE loss (
     from_ns    INTEGER NOT NULL DEFAULT 0,
     to_ns      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX loss_session ON loss(session_id);
+CREATE UNIQUE INDEX loss_once ON loss(session_id, ifnull(process_id, 0), kind, reason);
 
 -- What collection cost a process: running totals, the last one of a kind stands.
 CREATE TABLE cost (

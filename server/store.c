@@ -53,7 +53,8 @@ static const char schema[] =
                      "WHERE id = ?1")                                                                                 \
     X(SESSION_RUN, "UPDATE session SET name = iif(?2 = '', name, ?2), exe = ?3, argv = ?4, host = ?5, "               \
                    "started_ns = ?6, ended_ns = ?7, exit_status = ?8, exit_signal = ?9 WHERE id = ?1")                \
-    X(PROCESS_BY_AGENT, "SELECT id, session_id FROM process WHERE agent_id = ?1")                                     \
+    X(SESSION_SOURCE, "SELECT source FROM session WHERE id = ?1")                                                     \
+    X(PROCESS_BY_AGENT, "SELECT id, session_id, ended_ns FROM process WHERE agent_id = ?1")                           \
     X(PROCESS_ADD, "INSERT INTO process (session_id, agent_id, pid) VALUES (?1, ?2, ?3) "                             \
                    "ON CONFLICT (agent_id) DO UPDATE SET pid = excluded.pid RETURNING id")                            \
     X(PROCESS_HELLO, "UPDATE process SET pid = ?2, ppid = ?3, exe = ?4, argv = ?5, cwd = ?6, host = ?7, "             \
@@ -88,7 +89,8 @@ static const char schema[] =
                   "launch_type = ifnull(launch_type, excluded.launch_type), "                                         \
                   "carveout_percent = ifnull(carveout_percent, excluded.carveout_percent) RETURNING id")              \
     X(KERNEL_ADD, "UPDATE kernel SET launches = launches + ?2, timed_launches = timed_launches + ?3, "                \
-                  "total_ns = total_ns + ?4, min_ns = iif(?3 = 0, min_ns, min(ifnull(min_ns, ?5), ?5)), "             \
+                  "total_ns = iif(total_ns > 9223372036854775807 - ?4, 9223372036854775807, total_ns + ?4), "         \
+                  "min_ns = iif(?3 = 0, min_ns, min(ifnull(min_ns, ?5), ?5)), "                                       \
                   "max_ns = iif(?3 = 0, max_ns, max(ifnull(max_ns, ?6), ?6)) WHERE id = ?1")                          \
     X(ACTIVITY_ADD, "INSERT INTO activity (session_id, process_id, kind, start_ns, end_ns, n, data) "                 \
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                            \
@@ -104,7 +106,9 @@ static const char schema[] =
                   "message) DO UPDATE SET severity = excluded.severity, remedy = excluded.remedy, "                   \
                   "count = excluded.count")                                                                           \
     X(LOSS_ADD, "INSERT INTO loss (session_id, process_id, kind, reason, count, from_ns, to_ns) "                     \
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                                \
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session_id, ifnull(process_id, 0), kind, "          \
+                "reason) DO UPDATE SET count = min(count + excluded.count, 9007199254740992), "                       \
+                "from_ns = iif(from_ns = 0, excluded.from_ns, from_ns), to_ns = max(to_ns, excluded.to_ns)")          \
     X(COST_PUT, "INSERT OR REPLACE INTO cost (process_id, what, count, total_ns) VALUES (?1, ?2, ?3, ?4)")            \
     X(SESSIONS, "SELECT " SESSION_COLUMNS " FROM session ORDER BY id DESC")                                           \
     X(SESSION, "SELECT " SESSION_COLUMNS " FROM session WHERE id = ?1")                                               \
@@ -129,8 +133,8 @@ static const char schema[] =
     X(ACTIVITY, "SELECT process_id, kind, start_ns, end_ns, n, data FROM activity WHERE session_id = ?1 ORDER BY id") \
     X(STATUSES, "SELECT process_id, code, message, remedy, severity, count FROM status "                              \
                 "WHERE session_id = ?1 ORDER BY id")                                                                  \
-    X(LOSSES, "SELECT process_id, kind, reason, sum(count), min(from_ns), max(to_ns) FROM loss "                      \
-              "WHERE session_id = ?1 GROUP BY process_id, kind, reason ORDER BY min(id)")                             \
+    X(LOSSES, "SELECT process_id, kind, reason, count, from_ns, to_ns FROM loss "                                     \
+              "WHERE session_id = ?1 ORDER BY id")                                                                    \
     X(COSTS, "SELECT process_id, what, count, total_ns FROM cost JOIN process ON process.id = process_id "            \
              "WHERE session_id = ?1 ORDER BY process_id, what")
 
@@ -215,10 +219,13 @@ const char *ws_store_message(const struct ws_store *store)
     return store->message;
 }
 
+/* 2^53: no real count, size or rate comes near it, JSON keeps it exact, and sums of it do not overflow. */
+#define QUANTITY_MAX (1ull << 53)
+
 /* --- running statements ---
  * types, one letter an argument: i int64_t, u uint64_t (above INT64_MAX it wraps: ids and handles),
- * q uint64_t quantity (clamped), t const char *, x struct ws_text, d double, b const void * and int, n NULL
- * (no argument), z int64_t that becomes NULL when 0. */
+ * q uint64_t quantity (clamped to QUANTITY_MAX), t const char *, x struct ws_text, d double, b const void * and int, n
+ * NULL (no argument), z int64_t that becomes NULL when 0. */
 
 static int bind_text(sqlite3_stmt *st, int at, struct ws_text text)
 {
@@ -245,7 +252,7 @@ static int bind_one(sqlite3_stmt *st, int at, char type, va_list *args)
         return sqlite3_bind_int64(st, at, (int64_t)va_arg(*args, uint64_t));
     case 'q': {
         uint64_t v = va_arg(*args, uint64_t);
-        return sqlite3_bind_int64(st, at, v > INT64_MAX ? INT64_MAX : (int64_t)v);
+        return sqlite3_bind_int64(st, at, v > QUANTITY_MAX ? (int64_t)QUANTITY_MAX : (int64_t)v);
     }
     case 'z': {
         int64_t v = va_arg(*args, int64_t);
@@ -524,8 +531,10 @@ static int connect_immutable(struct ws_store *s)
     int rc;
     int err;
     snprintf(wal, sizeof wal, "%s-wal", s->path);
-    if (stat(wal, &st) == 0 && st.st_size > 0)
+    if (stat(wal, &st) == 0 && st.st_size > 0) {
+        say(s, "%s has a log that cannot be read without writing to its folder", s->path);
         return -WS_EPERM;
+    }
     uri = uri_of(s->path, "immutable=1");
     if (!uri)
         return -WS_ENOMEM;
@@ -546,8 +555,11 @@ static int open_reader(struct ws_store *s, bool exists)
     if (!exists || (stat(s->path, &st) == 0 && st.st_size == 0))
         s->path[0] = 0;
     err = connect(s);
-    if (err == -WS_EIO && *s->path && sqlite3_errcode(s->db) == SQLITE_CANTOPEN)
-        err = connect_immutable(s);
+    if (err != 0 && *s->path && s->db) {
+        int code = sqlite3_errcode(s->db) & 0xff;
+        if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)
+            err = connect_immutable(s);
+    }
     return err;
 }
 
@@ -725,7 +737,23 @@ int ws_store_set_session_run(struct ws_store *store, int64_t session_id, const s
     return err;
 }
 
-int ws_store_find_agent(struct ws_store *store, const char *agent_id, int64_t *process_id, int64_t *session_id)
+int ws_store_get_source(struct ws_store *store, int64_t session_id, char out[16])
+{
+    sqlite3_stmt *st = store->prepared[S_SESSION_SOURCE];
+    int err = 0;
+    int rc = sqlite3_bind_int64(st, 1, session_id);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW)
+        snprintf(out, 16, "%s", (const char *)sqlite3_column_text(st, 0));
+    else
+        err = rc == SQLITE_DONE ? -WS_ENOENT : fail(store, rc);
+    done(store, S_SESSION_SOURCE);
+    return err;
+}
+
+int ws_store_find_agent(struct ws_store *store, const char *agent_id, int64_t *process_id, int64_t *session_id,
+                        bool *has_ended)
 {
     sqlite3_stmt *st = store->prepared[S_PROCESS_BY_AGENT];
     int err = 0;
@@ -735,6 +763,7 @@ int ws_store_find_agent(struct ws_store *store, const char *agent_id, int64_t *p
     if (rc == SQLITE_ROW) {
         *process_id = sqlite3_column_int64(st, 0);
         *session_id = sqlite3_column_int64(st, 1);
+        *has_ended = sqlite3_column_type(st, 2) != SQLITE_NULL;
     } else {
         err = rc == SQLITE_DONE ? -WS_ENOENT : fail(store, rc);
     }

@@ -58,8 +58,12 @@ int ws_store_set_session_hello(struct ws_store *store, int64_t session_id, const
                                const struct ws_rec_hello *hello);
 int ws_store_set_session_run(struct ws_store *store, int64_t session_id, const struct ws_rec_run *run);
 
-/* The process of an agent: -WS_ENOENT when there is none. */
-int ws_store_find_agent(struct ws_store *store, const char *agent_id, int64_t *process_id, int64_t *session_id);
+/* "measured", "recorded", …; -WS_ENOENT. */
+int ws_store_get_source(struct ws_store *store, int64_t session_id, char out[16]);
+
+/* The process of an agent, and whether it said BYE: -WS_ENOENT when there is none. */
+int ws_store_find_agent(struct ws_store *store, const char *agent_id, int64_t *process_id, int64_t *session_id,
+                        bool *has_ended);
 /* Add or update. hello may be NULL: its HELLO was lost, and only the pid is known. */
 int ws_store_put_process(struct ws_store *store, int64_t session_id, const char *agent_id, uint32_t pid,
                          const struct ws_rec_hello *hello, int64_t *process_id);
