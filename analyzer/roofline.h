@@ -12,7 +12,8 @@
 #include <stddef.h>
 
 /* X(symbol, key in JSON and database, unit, title). What `warpsight ceilings` measures. Rates count
- * an FMA as 2 operations; bytes are those the kernel asked for; copy counts read + write. */
+ * an FMA as 2 operations and an integer instruction as 1; bytes are those the kernel asked for; copy counts read +
+ * write. */
 #define WS_CEILING_LIST(X)                                                                      \
     X(WS_CEILING_DRAM_READ, "dram_read", "B/s", "DRAM read")                                    \
     X(WS_CEILING_DRAM_WRITE, "dram_write", "B/s", "DRAM write")                                 \
@@ -23,7 +24,7 @@
     X(WS_CEILING_FP64, "fp64", "FLOP/s", "FP64 FMA")                                            \
     X(WS_CEILING_FP32, "fp32", "FLOP/s", "FP32 FMA")                                            \
     X(WS_CEILING_FP16, "fp16", "FLOP/s", "FP16 FMA, packed pairs")                              \
-    X(WS_CEILING_INT32, "int32", "op/s", "32-bit integer multiply-add")                         \
+    X(WS_CEILING_INT32, "int32", "op/s", "32-bit integer instructions (IMAD)")                  \
     X(WS_CEILING_TENSOR_FP64, "tensor_fp64", "FLOP/s", "tensor FP64")                           \
     X(WS_CEILING_TENSOR_TF32, "tensor_tf32", "FLOP/s", "tensor TF32, sums in FP32")             \
     X(WS_CEILING_TENSOR_FP16, "tensor_fp16", "FLOP/s", "tensor FP16, sums in FP32")             \
