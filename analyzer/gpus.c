@@ -7,6 +7,14 @@
 
 #include <string.h>
 
+#define PG13 "CUDA Programming Guide 13, compute capabilities; "
+#define PG12 "CUDA C++ Programming Guide 12, compute capabilities; "
+#define OCC "cuda_occupancy.h of CUDA 13.0"
+#define PTXAS "; ptxas 13.0 (threads per SM)"
+#define HTG "; Hopper Tuning Guide (clusters)"
+#define BTG "; Blackwell Tuning Guide (clusters)"
+#define DQ "; deviceQuery (registers per block)"
+
 static const struct ws_limits limits_table[] = {
 #define WS_LIMITS(major, minor, warps, blocks, regs_sm, regs_block, regs_thread, parts, smem_sm, smem_block, reserved, \
                   granule, carve, barriers, portable, cluster, lanes, ratio, source)                                   \

@@ -17,6 +17,7 @@ struct command {
 /* In the order in which a person meets them. */
 static const struct command commands[] = {
     {"doctor", ws_cmd_doctor, "will profiling work on this machine, and if not, what to do"},
+    {"occupancy", ws_cmd_occupancy, "what fits on an SM, what limits it, and what if"},
     {"list", ws_cmd_list, "what there is to choose from: settings"},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
