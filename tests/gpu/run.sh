@@ -16,6 +16,9 @@ here=$PWD/tests/gpu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export WARPSIGHT_DB=$work/db WARPSIGHT_SPOOL=$work/spool
+# Captures record program, arguments and folder: run from the bundle, by relative names.
+cp "$here/torch_small.py" "$bundle/"
+cd "$bundle" || exit 1
 uname -r
 case "$(uname -r)" in 4.4.0*) echo "gVisor: no hardware counters here"; exit 3 ;; esac
 
@@ -44,7 +47,7 @@ say "## Doctor"
 
 say
 say "## Reference kernels"
-"$ws" run --set full --name h200-kernels -o "$OUT/h200-kernels.wscap" "$bundle/warpsight-kernels" all --seed 7 >"$OUT/kernels.out" 2>"$OUT/kernels.err"
+"$ws" run --set full --name h200-kernels -o "$OUT/h200-kernels.wscap" ./warpsight-kernels all --seed 7 >"$OUT/kernels.out" 2>"$OUT/kernels.err"
 check "warpsight run --set full warpsight-kernels all" $?
 "$ws" report --json h200-kernels >"$OUT/h200-kernels.json" 2>"$OUT/report.err"; check "report --json" $?
 "$ws" kernels verify h200-kernels --expect "$bundle/kernels" >"$OUT/verify.txt" 2>&1; check "every .expect holds" $? "$(tail -1 "$OUT/verify.txt")"
@@ -55,13 +58,13 @@ say "## Against Nsight Compute: same program, same metrics, same run"
 "$ws" list metrics --json >"$OUT/metrics.json"
 # --set core,memory,stalls as by default; one session of our own for equal conditions
 from=$(now_ms)
-"$ws" run --name compare -o "$work/compare.wscap" "$bundle/warpsight-kernels" all --seed 7 >/dev/null 2>"$work/err"
+"$ws" run --name compare -o "$work/compare.wscap" ./warpsight-kernels all --seed 7 >/dev/null 2>"$work/err"
 ours_suite=$(($(now_ms) - from))
 "$ws" report --json compare >"$work/compare.json"
 metrics=$(python3 "$here/ncu.py" names "$OUT/metrics.json" core,memory,stalls)
 from=$(now_ms)
 ncu --clock-control none --cache-control none --csv --page raw --print-units base --metrics "$metrics" \
-    "$bundle/warpsight-kernels" all --seed 7 >"$OUT/ncu.csv" 2>"$work/ncu.err"
+    ./warpsight-kernels all --seed 7 >"$OUT/ncu.csv" 2>"$work/ncu.err"
 ncu_suite=$(($(now_ms) - from))
 python3 "$here/ncu.py" compare "$OUT/metrics.json" "$work/compare.json" "$OUT/ncu.csv" >"$OUT/ncu-compare.md" 2>&1
 check "deterministic counts equal Nsight Compute's to the last unit" $? "$(tail -1 "$OUT/ncu-compare.md")"
@@ -69,7 +72,7 @@ cat "$OUT/ncu-compare.md" >>"$report"
 
 say
 say "## Rotation against replay"
-"$ws" run --replay-mode rotate --name rotate -o "$OUT/h200-rotate.wscap" "$bundle/warpsight-kernels" all --seed 7 --repeat 24 >/dev/null 2>"$work/err"
+"$ws" run --replay-mode rotate --name rotate -o "$OUT/h200-rotate.wscap" ./warpsight-kernels all --seed 7 --repeat 24 >/dev/null 2>"$work/err"
 check "warpsight run --replay-mode rotate" $?
 "$ws" report --json rotate >"$work/rotate.json"
 python3 "$here/ncu.py" same "$OUT/metrics.json" "$work/compare.json" "$work/rotate.json" >"$OUT/rotate-compare.md" 2>&1
@@ -84,16 +87,16 @@ same() { # same NAME COMMAND…: stdout, stderr and exit status with and without
     [ $plain -eq $ours ] && cmp -s "$work/a.out" "$work/b.out" && cmp -s "$work/a.err" "$work/b.err"
     check "$name: output and exit status $plain equal" $?
 }
-same "graph" "$bundle/gpu-cases" graph 50
-same "streams" "$bundle/gpu-cases" streams 100
-same "status" "$bundle/gpu-cases" status 42
-same "kernels" "$bundle/warpsight-kernels" all --seed 7
-same "torch" python3 "$here/torch_small.py"
-"$ws" run --name torch -o "$OUT/h200-torch.wscap" python3 "$here/torch_small.py" >"$work/o" 2>"$work/e"; check "PyTorch profiled" $? "$(grep -c . "$work/o") lines"
-"$ws" run --name graph -o "$OUT/h200-graph.wscap" "$bundle/gpu-cases" graph 20 >"$work/o" 2>"$work/e"; check "CUDA graph program profiled" $?
-"$ws" run --require-kernels --name streams "$bundle/gpu-cases" streams 50 >"$work/o" 2>"$work/e"; check "four threads, four streams profiled" $?
-"$ws" run "$bundle/gpu-cases" status 42 >"$work/o" 2>"$work/e"; [ $? -eq 42 ]; check "run returns the program's status 42" $?
-"$ws" run bash -c "$bundle/gpu-cases launches 200000 & sleep 1.2; kill -9 \$!; wait" >"$work/o" 2>"$work/e"
+same "graph" ./gpu-cases graph 50
+same "streams" ./gpu-cases streams 100
+same "status" ./gpu-cases status 42
+same "kernels" ./warpsight-kernels all --seed 7
+same "torch" python3 torch_small.py
+"$ws" run --name torch -o "$OUT/h200-torch.wscap" python3 torch_small.py >"$work/o" 2>"$work/e"; check "PyTorch profiled" $? "$(grep -c . "$work/o") lines"
+"$ws" run --name graph -o "$OUT/h200-graph.wscap" ./gpu-cases graph 20 >"$work/o" 2>"$work/e"; check "CUDA graph program profiled" $?
+"$ws" run --require-kernels --name streams ./gpu-cases streams 50 >"$work/o" 2>"$work/e"; check "four threads, four streams profiled" $?
+"$ws" run ./gpu-cases status 42 >"$work/o" 2>"$work/e"; [ $? -eq 42 ]; check "run returns the program's status 42" $?
+"$ws" run bash -c "./gpu-cases launches 200000 & sleep 1.2; kill -9 \$!; wait" >"$work/o" 2>"$work/e"
 "$ws" report --json >"$work/killed.json" && python3 -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(0 if sum(k['launches'] for k in r['kernels'])>1000 else 1)" "$work/killed.json"
 check "a program killed by SIGKILL still has its session" $?
 
@@ -102,7 +105,7 @@ say "## Overhead"
 say
 say "| case | plain ms | WarpSight ms | Nsight Compute ms | ours / ncu |"
 say "|---|---|---|---|---|"
-plain=$(timed "$bundle/warpsight-kernels" all --seed 7)
+plain=$(timed ./warpsight-kernels all --seed 7)
 say "| kernel suite once, core+memory+stalls | $plain | $ours_suite | $ncu_suite | $(ratio "$ours_suite" "$ncu_suite") |"
 core=$(python3 "$here/ncu.py" names "$OUT/metrics.json" core)
 compare_case() { # compare_case TITLE OPTIONS PROGRAM…
@@ -114,8 +117,8 @@ compare_case() { # compare_case TITLE OPTIONS PROGRAM…
     say "| $title | $p | $o | $n | $(ratio "$o" "$n") |"
     say "| … the part that profiling adds | | $((o - p)) | $((n - p)) | $(ratio $((o - p)) $((n - p))) |"
 }
-compare_case "200 launches of one kernel, every one, core" "--set core --every 1" "$bundle/gpu-cases" launches 200
-compare_case "one launch over 8 GB, core" "--set core" "$bundle/gpu-cases" big 8
+compare_case "200 launches of one kernel, every one, core" "--set core --every 1" ./gpu-cases launches 200
+compare_case "one launch over 8 GB, core" "--set core" ./gpu-cases big 8
 
 say
 say "Plain tracing, medians of paired runs:"
@@ -131,8 +134,8 @@ trace_case() { # trace_case TITLE PAIRS PROGRAM…
     done
     say "| $title | $(median <"$work/p") | $(median <"$work/t") | $(median <"$work/r") |"
 }
-trace_case "PyTorch, 300 iterations ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" python3 "$here/torch_small.py" 300
-trace_case "launch storm, 200,000 launches ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" "$bundle/gpu-cases" launches 200000
+trace_case "PyTorch, 300 iterations ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" python3 torch_small.py 300
+trace_case "launch storm, 200,000 launches ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" ./gpu-cases launches 200000
 
 say
 say "$failures checks failed."
