@@ -16,6 +16,9 @@
 
 #define BUFFER_BYTES (256u << 10)
 #define NAME_SLOTS 4096u
+#define CALLS_MAX 2048u    /* CUPTI 13.0 has 812 driver and 534 runtime calls */
+#define LAYOUT_SLOTS 1024u /* functions whose parameters are known */
+#define PARAMS_MAX 16u
 
 struct buffer {
     struct buffer *next;
@@ -81,6 +84,104 @@ static void CUPTIAPI request_buffer(uint8_t **buffer, size_t *size, size_t *max_
     *size = BUFFER_BYTES;
 }
 
+/* Calls that only ask for something are half of all calls and explain nothing: told when they fail. */
+static bool is_call_kept(const char *name)
+{
+    static const char *const words[] = {"Launch", "Memcpy", "Memset", "Synchronize", "Malloc",  "Free",   "Alloc",
+                                        "Graph",  "Event",  "Stream", "Prefetch",    "HostReg", "Module", "Library"};
+    if (strstr(name, "IsCapturing") || strstr(name, "GetCaptureInfo") || strstr(name, "Query"))
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i]))
+            return true;
+    return false;
+}
+
+/* CUPTI spells versions into the names of runtime calls: cudaMemcpyAsync_v3020. */
+static void clean_call_name(const char *raw, char *out, size_t size)
+{
+    const char *end = strstr(raw, "_v");
+    size_t n = end && end[2] >= '0' && end[2] <= '9' ? (size_t)(end - raw) : strlen(raw);
+    if (n >= size)
+        n = size - 1;
+    memcpy(out, raw, n);
+    out[n] = 0;
+}
+
+static struct call_name {
+    uint32_t id;
+    bool is_known, is_kept;
+} call_names[2][CALLS_MAX]; /* by domain and cbid; the buffer thread and our flush both come here */
+
+static struct call_name name_of_call(uint32_t domain, CUpti_CallbackId cbid)
+{
+    struct call_name found = {.id = 0};
+    const char *raw = NULL;
+    char name[96];
+    if (cbid >= CALLS_MAX || !ws_cupti.cuptiGetCallbackName)
+        return found;
+    pthread_mutex_lock(&names_lock);
+    found = call_names[domain - 1][cbid];
+    pthread_mutex_unlock(&names_lock);
+    if (found.is_known)
+        return found;
+    if (ws_cupti.cuptiGetCallbackName(domain == 1 ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API, cbid,
+                                      &raw) == CUPTI_SUCCESS &&
+        raw) {
+        clean_call_name(raw, name, sizeof name);
+        found.id = ws_spool_string_id(name);
+        found.is_kept = is_call_kept(name);
+    }
+    found.is_known = true;
+    pthread_mutex_lock(&names_lock);
+    call_names[domain - 1][cbid] = found;
+    pthread_mutex_unlock(&names_lock);
+    return found;
+}
+
+static void take_api(const CUpti_Activity *record)
+{
+    struct ws_rec_api rec;
+    CUpti_CallbackId cbid;
+    struct call_name name;
+    ws_translate_api(record, &rec, &cbid);
+    name = name_of_call(rec.domain, cbid);
+    if (!name.is_kept && rec.return_code == 0)
+        return;
+    rec.name = name.id;
+    (void)ws_spool_api(&rec);
+}
+
+static void take_host_record(const CUpti_Activity *record)
+{
+    switch (record->kind) {
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+        take_api(record);
+        break;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: {
+        struct ws_rec_sync rec;
+        ws_translate_sync(record, &rec);
+        (void)ws_spool_sync(&rec);
+        break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMORY2: {
+        struct ws_rec_memory rec;
+        ws_translate_memory(record, &rec);
+        (void)ws_spool_memory(&rec);
+        break;
+    }
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER: {
+        struct ws_rec_uvm rec;
+        ws_translate_uvm(record, &rec);
+        (void)ws_spool_uvm(&rec);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
 static void take_record(const CUpti_Activity *record)
 {
     switch (record->kind) {
@@ -107,6 +208,7 @@ static void take_record(const CUpti_Activity *record)
         break;
     }
     default:
+        take_host_record(record);
         break;
     }
 }
@@ -130,19 +232,43 @@ static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t
     pthread_mutex_unlock(&pool_lock);
 }
 
-bool ws_activity_start(uint64_t memory_bytes)
+static bool enable_kind(CUpti_ActivityKind kind, const char *what)
 {
-    static const struct {
-        CUpti_ActivityKind kind;
-        const char *what;
-    } kinds[] = {
-        {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels"},
-        {CUPTI_ACTIVITY_KIND_MEMCPY, "memory copies"},
-        {CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between GPUs"},
-        {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets"},
+    CUptiResult r = ws_cupti.cuptiActivityEnable(kind);
+    if (r != CUPTI_SUCCESS)
+        ws_spool_status_now("trace-failed", 1, "", "%s are not traced: cuptiActivityEnable answered %d (%s)", what,
+                            (int)r, ws_cupti_text(r));
+    return r == CUPTI_SUCCESS;
+}
+
+/* Unified memory is counted per kind; without this call the kind enables and nothing ever comes. */
+static void enable_unified_memory(void)
+{
+    CUpti_ActivityUnifiedMemoryCounterConfig config[4];
+    static const CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
+        CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+        CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+        CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
+        CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
     };
     CUptiResult r;
-    bool has_any = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        config[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, .kind = kinds[i], .enable = 1};
+    if (!ws_cupti.cuptiActivityConfigureUnifiedMemoryCounter)
+        return;
+    r = ws_cupti.cuptiActivityConfigureUnifiedMemoryCounter(config, sizeof kinds / sizeof *kinds);
+    if (r == CUPTI_SUCCESS)
+        (void)enable_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "unified-memory migrations");
+    else
+        ws_spool_status_now("unified-memory-untraced", 0, "", "unified memory is not traced: CUPTI answered %d (%s)",
+                            (int)r, ws_cupti_text(r));
+}
+
+bool ws_activity_start(uint64_t memory_bytes, bool has_api)
+{
+    CUptiResult r;
+    bool has_any;
     pool_bytes_max = memory_bytes;
     if (!ws_cupti.has_trace) {
         ws_spool_status_now("trace-unavailable", 1, "Use the CUPTI of the CUDA toolkit that matches the driver.",
@@ -154,17 +280,81 @@ bool ws_activity_start(uint64_t memory_bytes)
         ws_cupti_complain("trace-failed", "cuptiActivityRegisterCallbacks", r, "");
         return false;
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        r = ws_cupti.cuptiActivityEnable(kinds[i].kind);
-        if (r == CUPTI_SUCCESS)
-            has_any = true;
-        if (r == CUPTI_SUCCESS && kinds[i].kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
-            is_tracing_kernels = true;
-        if (r != CUPTI_SUCCESS)
-            ws_spool_status_now("trace-failed", 1, "", "%s are not traced: cuptiActivityEnable answered %d (%s)",
-                                kinds[i].what, (int)r, ws_cupti_text(r));
+    is_tracing_kernels = enable_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels");
+    has_any = is_tracing_kernels;
+    has_any = enable_kind(CUPTI_ACTIVITY_KIND_MEMCPY, "memory copies") || has_any;
+    has_any = enable_kind(CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between GPUs") || has_any;
+    has_any = enable_kind(CUPTI_ACTIVITY_KIND_MEMSET, "memory sets") || has_any;
+    if (has_api) {
+        (void)enable_kind(CUPTI_ACTIVITY_KIND_DRIVER, "driver calls");
+        (void)enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, "runtime calls");
+        (void)enable_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "synchronisations");
+        (void)enable_kind(CUPTI_ACTIVITY_KIND_MEMORY2, "allocations");
+        enable_unified_memory();
     }
     return has_any;
+}
+
+void ws_activity_note_copy(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    struct ws_rec_copy_call rec;
+    if (data->callbackSite == CUPTI_API_ENTER && ws_state_get() == WS_STATE_ON &&
+        ws_translate_copy(domain, cbid, data, &rec))
+        (void)ws_spool_copy_call(&rec);
+}
+
+/* Which parameters of a function are 8 bytes long: the driver knows (from CUDA 12.4 on). */
+struct layout {
+    CUfunction function;
+    uint32_t count; /* parameters looked at */
+    uint32_t wide;  /* bit i: parameter i has 8 bytes */
+};
+
+static struct layout layout_of(CUfunction function)
+{
+    static struct layout known[LAYOUT_SLOTS];
+    struct layout *slot = &known[((size_t)function >> 4) % LAYOUT_SLOTS];
+    struct layout found = {.function = function};
+    bool is_known;
+    pthread_mutex_lock(&names_lock);
+    is_known = slot->function == function;
+    if (is_known)
+        found = *slot;
+    pthread_mutex_unlock(&names_lock);
+    if (is_known)
+        return found;
+    while (found.count < PARAMS_MAX) {
+        size_t offset, size;
+        if (ws_driver.func_get_param_info(function, found.count, &offset, &size) != CUDA_SUCCESS)
+            break;
+        if (size == 8)
+            found.wide |= 1u << found.count;
+        found.count++;
+    }
+    pthread_mutex_lock(&names_lock);
+    *slot = found;
+    pthread_mutex_unlock(&names_lock);
+    return found;
+}
+
+void ws_activity_note_launch(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    uint64_t values[PARAMS_MAX];
+    struct ws_rec_launch_call rec = {.correlation = data->correlationId};
+    struct layout layout;
+    CUfunction function = NULL;
+    void **params = NULL;
+    uint32_t n = 0;
+    if (data->callbackSite != CUPTI_API_ENTER || ws_state_get() != WS_STATE_ON || !ws_driver.func_get_param_info ||
+        !ws_translate_params(cbid, data, &function, &params) || !params)
+        return;
+    layout = layout_of(function);
+    for (uint32_t i = 0; i < layout.count; i++)
+        if (layout.wide >> i & 1 && params[i])
+            memcpy(&values[n++], params[i], sizeof values[0]);
+    rec.params = ws_text_n((const char *)values, n * sizeof values[0]);
+    if (n > 0)
+        (void)ws_spool_launch_call(&rec);
 }
 
 void ws_activity_trace_kernels(bool on)

@@ -4,12 +4,15 @@
 #ifndef WS_COLLECTOR_ACTIVITY_H
 #define WS_COLLECTOR_ACTIVITY_H
 
+#include "cupti_api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Register the buffers and enable the record kinds. What cannot be enabled is reported to the spool
- * as a STATUS; false when no trace will come at all. Call once, before the first context. */
-bool ws_activity_start(uint64_t memory_bytes);
+ * as a STATUS; false when no trace will come at all. Call once, before the first context.
+ *   has_api  also the host's calls, synchronisations, allocations and unified memory (set `api`) */
+bool ws_activity_start(uint64_t memory_bytes, bool has_api);
 
 /* Collect what is finished (or, when final, everything). From the spool's thread only. */
 void ws_activity_flush(bool is_final);
@@ -19,6 +22,10 @@ void ws_activity_flush(bool is_final);
  * them out of the counters; a launch that runs only once would be measured patched, and its SASS
  * counts read 0. No other launch may happen meanwhile. */
 void ws_activity_trace_kernels(bool on);
+
+/* Set `api`: a copy or launch call begins; note its addresses. From CUPTI's callback. */
+void ws_activity_note_copy(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const CUpti_CallbackData *data);
+void ws_activity_note_launch(CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 
 /* The id of a kernel's name, cheap for a pointer seen before. Any thread. */
 uint32_t ws_activity_name_id(const char *name);

@@ -7,6 +7,7 @@
 #include "counters.h"
 #include "cupti_api.h"
 #include "locate.h"
+#include "plan.h"
 #include "spool.h"
 #include "state.h"
 #include "translate.h"
@@ -54,6 +55,7 @@ static struct {
     uint32_t driver_version;
     CUpti_SubscriberHandle subscriber;
     bool has_counters;
+    bool has_api;
 } agent;
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -206,6 +208,7 @@ static void bind_driver(void)
     bind(cuda, "cuDeviceGetAttribute", &ws_driver.device_get_attribute);
     bind(cuda, "cuStreamIsCapturing", &ws_driver.stream_is_capturing);
     bind(cuda, "cuThreadExchangeStreamCaptureMode", &ws_driver.exchange_capture_mode);
+    bind(cuda, "cuFuncGetParamInfo", &ws_driver.func_get_param_info);
     if (ws_driver.get_version && ws_driver.get_version(&version) == CUDA_SUCCESS)
         agent.driver_version = (uint32_t)version;
 }
@@ -325,8 +328,14 @@ static void context_created(CUcontext context)
 static void CUPTIAPI on_callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
     (void)unused;
+    if (agent.has_api && (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API)) {
+        ws_activity_note_copy(domain, cbid, data);
+        if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+            ws_activity_note_launch(cbid, data);
+    }
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-        ws_counters_callback(cbid, data);
+        if (agent.has_counters)
+            ws_counters_callback(cbid, data);
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         const CUpti_ResourceData *resource = data;
         if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
@@ -351,11 +360,27 @@ static CUptiResult subscribe(char *holder, size_t size)
     return ws_cupti.cuptiSubscribe(&agent.subscriber, on_callback, NULL);
 }
 
+/* Callbacks of launches (for counters and `api`) and of copies (for `api`). */
+static bool enable_call_callbacks(void)
+{
+    CUpti_CallbackId launches[16];
+    struct ws_call_id copies[32];
+    bool wants_launches = agent.has_counters || agent.has_api;
+    size_t n = wants_launches ? ws_translate_launch_cbids(launches, sizeof launches / sizeof *launches) : 0;
+    size_t m = agent.has_api ? ws_translate_copy_calls(copies, sizeof copies / sizeof *copies) : 0;
+    CUptiResult r = CUPTI_SUCCESS;
+    for (size_t i = 0; i < n && r == CUPTI_SUCCESS; i++)
+        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
+    for (size_t i = 0; i < m && r == CUPTI_SUCCESS; i++)
+        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, copies[i].domain, copies[i].cbid);
+    if (r != CUPTI_SUCCESS)
+        ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
+    return r == CUPTI_SUCCESS;
+}
+
 static bool start_callbacks(void)
 {
     char holder[128]; /* CUPTI wants at least 64 */
-    CUpti_CallbackId ids[16];
-    size_t n;
     CUptiResult r = subscribe(holder, sizeof holder);
     if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
         ws_spool_status_now("other-profiler", 2, "End the other tool, or run without WarpSight.",
@@ -377,12 +402,10 @@ static bool start_callbacks(void)
         return false;
     }
     agent.has_counters = ws_counters_start();
-    n = agent.has_counters ? ws_translate_launch_cbids(ids, sizeof ids / sizeof *ids) : 0;
-    for (size_t i = 0; i < n && r == CUPTI_SUCCESS; i++)
-        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, ids[i]);
-    if (r != CUPTI_SUCCESS) {
-        ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
+    agent.has_api = ws_plan_has_api(ws_settings.set);
+    if (!enable_call_callbacks()) {
         agent.has_counters = false;
+        agent.has_api = false;
     }
     return true;
 }
@@ -433,7 +456,7 @@ int InitializeInjection(void)
     bind_driver();
     (void)ws_state_move(WS_STATE_OFF, WS_STATE_ON);
     if (bind_cupti() && start_callbacks())
-        (void)ws_activity_start((uint64_t)ws_settings.memory_mb << 19);
+        (void)ws_activity_start((uint64_t)ws_settings.memory_mb << 19, agent.has_api);
     send_hello();
     ws_spool_add_cost("startup", 1, ws_now_ns() - from);
     return 1;

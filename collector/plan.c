@@ -52,7 +52,7 @@ static void add_set(struct ws_plan *plan, const char *name, size_t n)
 {
     enum ws_set set = ws_set_find(name, n);
     bool is_full = is_word(name, n, "full");
-    if (n == 0 || is_word(name, n, "trace"))
+    if (n == 0 || is_word(name, n, "trace") || is_word(name, n, "api"))
         return;
     if (set == WS_SET_COUNT && !is_full) {
         refuse(plan, name, n);
@@ -118,4 +118,17 @@ int ws_plan_make(struct ws_plan *plan, const char *set, const char *metrics)
     each_word(plan, metrics, add_named);
     add_entries(plan);
     return plan->bad[0] ? -WS_EINVAL : 0;
+}
+
+bool ws_plan_has_api(const char *set)
+{
+    while (*set) {
+        size_t n;
+        set += strspn(set, ", ");
+        n = strcspn(set, ", ");
+        if (is_word(set, n, "api") || is_word(set, n, "full"))
+            return true;
+        set += n;
+    }
+    return false;
 }

@@ -29,10 +29,13 @@ struct ws_plan {
 };
 
 /* Fill *plan.
- *   set      "core,memory", "full", "trace" (= no metric); "" = trace
+ *   set      "core,memory", "api" (no metric, but the host's calls), "full" (all), "trace" (= no metric); "" = trace
  *   metrics  catalogue keys (of computed ones: what they need) and CUPTI names, comma-separated
  *   errors   -WS_EINVAL an unknown set or an over-long or surplus name: plan->bad says which; the
  *            rest of the plan is filled all the same */
 int ws_plan_make(struct ws_plan *plan, const char *set, const char *metrics);
+
+/* Whether these sets ask for the host's calls (`api` or `full`). */
+bool ws_plan_has_api(const char *set);
 
 #endif

@@ -26,7 +26,7 @@
 #define TEXT_BYTES (8u << 20)     /* all interned texts; a PyTorch training run was seen to need 0.3 MiB */
 #define STRINGS_MAX 16384u        /* twice that many hash slots */
 #define STICKY_BYTES (64u << 10)  /* HELLO, DEVICE, CONTEXT: repeated at each segment's start */
-#define TYPES_MAX 16u
+#define TYPES_MAX 32u
 #define STATUS_MAX 64u
 #define COST_MAX 8u
 #define LOSS_MAX 32u
@@ -193,7 +193,7 @@ static struct block *take_block(uint16_t type)
         spool.free_blocks = b->next;
     } else {
         /* What tells about losses must get out even when memory is used up: one frame of each kind. */
-        uint64_t reserve = type >= WS_REC_STATUS ? 8 * sizeof *b : 0;
+        uint64_t reserve = type >= WS_REC_STATUS && type <= WS_REC_BYE ? 8 * sizeof *b : 0;
         if (spool.blocks_bytes + sizeof *b > spool.config.memory_bytes + reserve)
             return NULL;
         b = map_bytes(sizeof *b);
@@ -211,9 +211,10 @@ static struct block *take_block(uint16_t type)
 /* Close every open frame, in an order in which no record comes before what it refers to. */
 static void seal_all(void)
 {
-    static const uint16_t order[] = {WS_REC_HELLO,  WS_REC_RUN,    WS_REC_STRING, WS_REC_DEVICE,  WS_REC_CONTEXT,
-                                     WS_REC_KERNEL, WS_REC_MEMCPY, WS_REC_MEMSET, WS_REC_PROFILE, WS_REC_METRIC,
-                                     WS_REC_STATUS, WS_REC_LOSS,   WS_REC_COST,   WS_REC_BYE};
+    static const uint16_t order[] = {WS_REC_HELLO,     WS_REC_RUN,         WS_REC_STRING, WS_REC_DEVICE, WS_REC_CONTEXT,
+                                     WS_REC_COPY_CALL, WS_REC_LAUNCH_CALL, WS_REC_KERNEL, WS_REC_MEMCPY, WS_REC_MEMSET,
+                                     WS_REC_API,       WS_REC_SYNC,        WS_REC_MEMORY, WS_REC_UVM,    WS_REC_PROFILE,
+                                     WS_REC_METRIC,    WS_REC_STATUS,      WS_REC_LOSS,   WS_REC_COST,   WS_REC_BYE};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         struct block *b = spool.open[order[i]];
         if (!b)
@@ -503,7 +504,8 @@ static int write_all(const void *bytes, size_t n)
 static int write_frame(uint8_t *frame, uint16_t type, uint32_t length, uint32_t records)
 {
     int err;
-    ws_wire_seal(frame, type, 0, length, records, spool.seq);
+    /* Records added after version 1.0 are optional: an older reader skips them. */
+    ws_wire_seal(frame, type, type >= WS_REC_API ? WS_WIRE_OPTIONAL : 0, length, records, spool.seq);
     err = write_all(frame, WS_WIRE_FRAME_BYTES + (size_t)length);
     if (err == 0)
         spool.seq++;

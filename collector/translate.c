@@ -108,6 +108,136 @@ void ws_translate_memset(const CUpti_Activity *record, struct ws_rec_memset *out
     };
 }
 
+void ws_translate_api(const CUpti_Activity *record, struct ws_rec_api *out, CUpti_CallbackId *cbid)
+{
+    const CUpti_ActivityAPI *a = (const CUpti_ActivityAPI *)(const void *)record;
+    *cbid = a->cbid;
+    *out = (struct ws_rec_api){
+        .domain = record->kind == CUPTI_ACTIVITY_KIND_DRIVER ? 1 : 2,
+        .correlation = a->correlationId,
+        .thread = a->threadId,
+        .start_ns = (int64_t)a->start,
+        .end_ns = (int64_t)a->end,
+        .return_code = a->returnValue,
+    };
+}
+
+void ws_translate_sync(const CUpti_Activity *record, struct ws_rec_sync *out)
+{
+    const CUpti_ActivitySynchronization2 *y = (const CUpti_ActivitySynchronization2 *)(const void *)record;
+    *out = (struct ws_rec_sync){
+        .sync_kind = (uint32_t)y->type,
+        .context = y->contextId,
+        .stream = y->streamId,
+        .correlation = y->correlationId,
+        .start_ns = (int64_t)y->start,
+        .end_ns = (int64_t)y->end,
+        .event = y->cudaEventId,
+        .return_code = y->returnValue,
+    };
+}
+
+void ws_translate_memory(const CUpti_Activity *record, struct ws_rec_memory *out)
+{
+    const CUpti_ActivityMemory4 *m = (const CUpti_ActivityMemory4 *)(const void *)record;
+    *out = (struct ws_rec_memory){
+        .operation = (uint32_t)m->memoryOperationType,
+        .memory_kind = (uint32_t)m->memoryKind,
+        .address = m->address,
+        .bytes = m->bytes,
+        .time_ns = (int64_t)m->timestamp,
+        .device = m->deviceId,
+        .context = m->contextId,
+        .stream = m->streamId,
+        .correlation = m->correlationId,
+        .is_async = m->isAsync,
+    };
+}
+
+void ws_translate_uvm(const CUpti_Activity *record, struct ws_rec_uvm *out)
+{
+    const CUpti_ActivityUnifiedMemoryCounter3 *u = (const CUpti_ActivityUnifiedMemoryCounter3 *)(const void *)record;
+    *out = (struct ws_rec_uvm){
+        .counter = (uint32_t)u->counterKind,
+        .value = u->value,
+        .start_ns = (int64_t)u->start,
+        .end_ns = (int64_t)u->end,
+        .address = u->address,
+        .src_device = u->srcId,
+        .dst_device = u->dstId,
+        .stream = u->streamId,
+        .flags = u->flags,
+    };
+}
+
+/* Runtime copies state a kind; of the driver's, each name says its direction. */
+enum copy_shape { COPY_RUNTIME, COPY_TO_DEVICE, COPY_FROM_DEVICE, COPY_IN_DEVICE };
+static const struct {
+    struct ws_call_id id;
+    enum copy_shape shape;
+} copy_calls[] = {
+    {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020}, COPY_RUNTIME},
+    {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020}, COPY_RUNTIME},
+    {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_ptds_v7000}, COPY_RUNTIME},
+    {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000}, COPY_RUNTIME},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2}, COPY_TO_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2_ptds}, COPY_TO_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2}, COPY_TO_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2_ptsz}, COPY_TO_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2}, COPY_FROM_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2_ptds}, COPY_FROM_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2}, COPY_FROM_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2_ptsz}, COPY_FROM_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2}, COPY_IN_DEVICE},
+    {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2}, COPY_IN_DEVICE},
+};
+
+size_t ws_translate_copy_calls(struct ws_call_id *ids, size_t max)
+{
+    size_t n = sizeof copy_calls / sizeof *copy_calls;
+    for (size_t i = 0; i < n && i < max; i++)
+        ids[i] = copy_calls[i].id;
+    return n < max ? n : max;
+}
+
+#define KIND_NOT_STATED 0xffffffffu
+
+bool ws_translate_copy(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const CUpti_CallbackData *data,
+                       struct ws_rec_copy_call *out)
+{
+    const void *params = data->functionParams;
+    *out = (struct ws_rec_copy_call){.correlation = data->correlationId, .stated_kind = KIND_NOT_STATED};
+    for (size_t i = 0; i < sizeof copy_calls / sizeof *copy_calls; i++) {
+        if (copy_calls[i].id.domain != domain || copy_calls[i].id.cbid != cbid)
+            continue;
+        /* Each family's calls begin with the same fields; the asynchronous ones only append a stream. */
+        if (copy_calls[i].shape == COPY_RUNTIME) {
+            const cudaMemcpy_v3020_params *p = params;
+            out->dst = (uint64_t)p->dst;
+            out->src = (uint64_t)p->src;
+            out->bytes = p->count;
+            out->stated_kind = (uint32_t)p->kind;
+        } else if (copy_calls[i].shape == COPY_TO_DEVICE) {
+            const cuMemcpyHtoD_v2_params *p = params;
+            out->dst = (uint64_t)p->dstDevice;
+            out->src = (uint64_t)p->srcHost;
+            out->bytes = p->ByteCount;
+        } else if (copy_calls[i].shape == COPY_FROM_DEVICE) {
+            const cuMemcpyDtoH_v2_params *p = params;
+            out->dst = (uint64_t)p->dstHost;
+            out->src = (uint64_t)p->srcDevice;
+            out->bytes = p->ByteCount;
+        } else {
+            const cuMemcpyDtoD_v2_params *p = params;
+            out->dst = (uint64_t)p->dstDevice;
+            out->src = (uint64_t)p->srcDevice;
+            out->bytes = p->ByteCount;
+        }
+        return true;
+    }
+    return false;
+}
+
 static const struct {
     CUpti_CallbackId cbid;
     enum ws_call_kind kind;
@@ -182,6 +312,25 @@ enum ws_call_kind ws_translate_launch(CUpti_CallbackId cbid, const CUpti_Callbac
         return WS_CALL_KERNEL;
     }
     return WS_CALL_OTHER;
+}
+
+bool ws_translate_params(CUpti_CallbackId cbid, const CUpti_CallbackData *data, CUfunction *function, void ***params)
+{
+    for (size_t i = 0; i < sizeof launch_calls / sizeof *launch_calls; i++) {
+        if (launch_calls[i].cbid != cbid || launch_calls[i].kind != WS_CALL_KERNEL)
+            continue;
+        if (launch_calls[i].is_ex) {
+            const cuLaunchKernelEx_params *p = data->functionParams;
+            *function = p->f;
+            *params = p->kernelParams;
+        } else {
+            const cuLaunchKernel_params *p = data->functionParams;
+            *function = p->f;
+            *params = p->kernelParams;
+        }
+        return true;
+    }
+    return false;
 }
 
 static uint64_t attribute(CUdevice device, CUdevice_attribute which)

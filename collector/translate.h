@@ -13,6 +13,25 @@ void ws_translate_kernel(const CUpti_Activity *record, struct ws_rec_kernel *out
 void ws_translate_memcpy(const CUpti_Activity *record, struct ws_rec_memcpy *out);
 void ws_translate_memset(const CUpti_Activity *record, struct ws_rec_memset *out);
 
+void ws_translate_api(const CUpti_Activity *record, struct ws_rec_api *out, CUpti_CallbackId *cbid);
+void ws_translate_sync(const CUpti_Activity *record, struct ws_rec_sync *out);
+void ws_translate_memory(const CUpti_Activity *record, struct ws_rec_memory *out);
+void ws_translate_uvm(const CUpti_Activity *record, struct ws_rec_uvm *out);
+
+/* The callbacks of calls that copy, to enable, with their domains: fills at most max, returns how many. */
+struct ws_call_id {
+    CUpti_CallbackDomain domain;
+    CUpti_CallbackId cbid;
+};
+size_t ws_translate_copy_calls(struct ws_call_id *ids, size_t max);
+
+/* What a copy call was asked to do; false when this callback is none of them. */
+bool ws_translate_copy(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const CUpti_CallbackData *data,
+                       struct ws_rec_copy_call *out);
+
+/* The function and the parameter block of a launch; false when this callback is none. */
+bool ws_translate_params(CUpti_CallbackId cbid, const CUpti_CallbackData *data, CUfunction *function, void ***params);
+
 /* One launch as a driver callback describes it. */
 struct ws_launch_call {
     const char *name; /* mangled, lives as long as the module */

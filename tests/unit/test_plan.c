@@ -84,3 +84,11 @@ TEST(overlong_or_surplus_names_are_refused_not_cut)
     CHECK_INT(ws_plan_make(&plan, "full", text), -WS_EINVAL);
     CHECK(plan.count <= WS_PLAN_MAX);
 }
+
+TEST(api_is_a_set_without_counters_and_full_has_it_too)
+{
+    CHECK_INT(ws_plan_make(&plan, "api", ""), 0);
+    CHECK_INT(plan.count, 0);
+    CHECK(ws_plan_has_api("api") && ws_plan_has_api("core, api") && ws_plan_has_api("full"));
+    CHECK(!ws_plan_has_api("core,memory") && !ws_plan_has_api("") && !ws_plan_has_api("apis"));
+}
