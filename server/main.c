@@ -18,7 +18,8 @@ struct command {
 static const struct command commands[] = {
     {"doctor", ws_cmd_doctor, "will profiling work on this machine, and if not, what to do"},
     {"occupancy", ws_cmd_occupancy, "what fits on an SM, what limits it, and what if"},
-    {"list", ws_cmd_list, "what there is to choose from: settings"},
+    {"explain", ws_cmd_explain, "a rule, a metric or a stall reason: what, why, source"},
+    {"list", ws_cmd_list, "what there is to choose from: settings, rules"},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

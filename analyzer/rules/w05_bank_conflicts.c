@@ -50,8 +50,8 @@ const struct ws_rule ws_rule_w05_bank_conflicts = {
     .formula = "L1 utilisation x share of conflict rounds",
     .when_not = "64- and 128-bit accesses need more than one round without any conflict; where they are used the count "
                 "is an upper bound.",
-    .source =
-        "NCU (10 %, there per direction); SASS counters are exact where the hardware's conflict counter is not (suite)",
+    .source = "Nsight Compute (10 %, there per direction); SASS counters are exact where the hardware's conflict "
+              "counter is not (suite)",
     .bad = "transpose (tile[32][32]), reduce_tree (strided)",
     .good = "transpose (tile[32][33]), reduce_tree (sequential), matmul (tiled)",
     .needs = WS_NEEDS(WS_M_shared_ld_requests, WS_M_shared_ld_wavefronts, WS_M_shared_st_requests,

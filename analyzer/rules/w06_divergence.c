@@ -43,7 +43,7 @@ const struct ws_rule ws_rule_w06_divergence = {
     .formula = "(1 - active lanes / 32) x SM utilisation",
     .when_not = "A last step done by one lane (a block's result) is harmless. threadIdx.x / 32 == 0 is not the same "
                 "test as threadIdx.x == 0: regroup the work, not the condition.",
-    .source = "NCU (24 lanes)",
+    .source = "Nsight Compute (24 lanes)",
     .bad = "diverge (parity)",
     .good = "diverge (warp-aligned)",
     .needs = WS_NEEDS(WS_M_threads_per_instruction),

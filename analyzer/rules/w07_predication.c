@@ -37,7 +37,7 @@ const struct ws_rule ws_rule_w07_predication = {
               "condition out of the loop or give lanes uniform work.",
     .formula = "(1 - effective lanes / 32) x SM utilisation",
     .when_not = "Bounds checks at the edge and the last rounds of a tree reduction look like this and cost little.",
-    .source = "own threshold, below every kernel of the suite; NCU's 24 lanes separate it from divergence",
+    .source = "own threshold, below every kernel of the suite; Nsight Compute's 24 lanes separate it from divergence",
     .bad = "diverge (predicated)",
     .good = "reduce_tree (all)",
     .needs = WS_NEEDS(WS_M_threads_per_instruction, WS_M_threads_pred_on_per_instruction),

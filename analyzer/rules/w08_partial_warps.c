@@ -33,7 +33,7 @@ const struct ws_rule ws_rule_w08_partial_warps = {
               "lanes and shifts the alignment of every block. Use a multiple of 32.",
     .formula = "(1 - threads / (32 x warps)) x utilisation of the busiest unit",
     .when_not = "A grid of one small block has nothing to gain from it.",
-    .source = "CUDA Best Practices Guide, thread and block heuristics; NCU",
+    .source = "CUDA Best Practices Guide, thread and block heuristics; Nsight Compute",
     .bad = "block_257 (257 threads)",
     .good = "block_257 (256 threads)",
     .gain_needs = WS_NEEDS(WS_BUSIEST_NEEDS),

@@ -29,7 +29,7 @@ const struct ws_rule ws_rule_w09_small_grid = {
               "kernels concurrently.",
     .formula = "1 - blocks / SMs",
     .when_not = "Not where other kernels run on the idle SMs at the same time, nor for a kernel too small to matter.",
-    .source = "NCU (blocks below the number of SMs)",
+    .source = "Nsight Compute (blocks below the number of SMs)",
     .bad = "small_grid (8 blocks), reduce_tree (8 rows)",
     .good = "small_grid (1056 blocks)",
     .check = check,

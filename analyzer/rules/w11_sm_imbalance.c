@@ -37,7 +37,7 @@ const struct ws_rule ws_rule_w11_sm_imbalance = {
               "take work from a queue.",
     .formula = "(1 - mean / busiest) x mean / elapsed",
     .when_not = "Short kernels start and end unevenly; that is not imbalance of the work.",
-    .source = "NCU has 5 %; noise of even kernels reaches 6.6 % (suite on an H200)",
+    .source = "Nsight Compute has 5 %; noise of even kernels reaches 6.6 % (suite on an H200)",
     .bad = "imbalance (block b does b + 1 units)",
     .good = "imbalance (equal blocks)",
     .yields_to = "W10",

@@ -40,7 +40,8 @@ const struct ws_rule ws_rule_w12_occupancy_registers = {
     .formula = "min(1 - issue rate, 1 - theoretical occupancy)",
     .when_not = "More independent loads per thread hide the same latency with fewer warps; then registers are well "
                 "spent. A cap that makes the compiler spill is worse than what it repairs.",
-    .source = "NCU (theoretical < 80 %); issue rate and utilisation from its latency rule: occupancy helps only where "
+    .source = "Nsight Compute (theoretical < 80 %); issue rate and utilisation from its latency rule: occupancy helps "
+              "only where "
               "nothing else is the limit",
     .bad = "occupancy (72 registers)",
     .good = "chase, fma_peak",

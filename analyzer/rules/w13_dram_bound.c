@@ -55,7 +55,7 @@ const struct ws_rule ws_rule_w13_dram_bound = {
               "{ridge}). More threads will not help: move fewer bytes (fuse, smaller types, reuse) or raise the batch.",
     .formula = "0: the compulsory bytes are not known to a counter",
     .when_not = "Where much of the traffic is waste, the rules that name the waste speak instead.",
-    .source = "NCU (60 %)",
+    .source = "Nsight Compute (60 %)",
     .bad = "vec_add, gemv (batch up to 8)",
     .good = "fma_peak",
     .yields_to = "W01 W02 W05 W24",

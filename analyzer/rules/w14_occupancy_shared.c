@@ -37,7 +37,8 @@ const struct ws_rule ws_rule_w14_occupancy_shared = {
     .when_not =
         "A tile that large may be what keeps DRAM quiet: compare the bytes moved before you shrink it. The limiter is "
         "computed with the largest carve-out; the driver's own choice of carve-out is not the limit.",
-    .source = "NCU (theoretical < 80 %); issue rate and utilisation from its latency rule: occupancy helps only where "
+    .source = "Nsight Compute (theoretical < 80 %); issue rate and utilisation from its latency rule: occupancy helps "
+              "only where "
               "nothing else is the limit",
     .bad = "occupancy (100 KB of shared memory)",
     .good = "chase, fma_peak",

@@ -33,7 +33,8 @@ const struct ws_rule ws_rule_w15_occupancy_blocks = {
               "{theoretical_occupancy:%} occupancy. Use 128 to 256 threads.",
     .formula = "min(1 - issue rate, 1 - theoretical occupancy)",
     .when_not = "Small blocks can be right where blocks synchronise often or differ much in length.",
-    .source = "NCU (theoretical < 80 %); issue rate and utilisation from its latency rule: occupancy helps only where "
+    .source = "Nsight Compute (theoretical < 80 %); issue rate and utilisation from its latency rule: occupancy helps "
+              "only where "
               "nothing else is the limit",
     .bad = "occupancy (32 threads)",
     .good = "chase, fma_peak",

@@ -50,7 +50,7 @@ const struct ws_rule ws_rule_w16_latency_bound = {
     .formula = "min(1 - issue rate, 1 - utilisation of the busiest unit)",
     .when_not = "A chain of dependent loads (a list, a tree) has no independent ones to issue: then only more chains "
                 "at once help.",
-    .source = "NCU (60 %, 60 %, 30 %); 10 us because shorter kernels are start and end",
+    .source = "Nsight Compute (60 %, 60 %, 30 %); 10 us because shorter kernels are start and end",
     .bad = "chase (one chain)",
     .good = "chase (four chains)",
     .yields_to = "W01 W02 W05 W24",

@@ -46,7 +46,7 @@ const struct ws_rule ws_rule_w17_redundant_loads = {
               "every byte from DRAM. Keep operands in registers or tile them in shared memory; use wider loads.",
     .formula = "min(share of warp-cycles, 1 - issue rate)",
     .when_not = "Not in a vendor library's kernel. If each byte is loaded once, only wider loads are left.",
-    .source = "NCU (30 %, 80 %); naive matrix product on an H200: 37 % estimated, 29 % gained by tiling",
+    .source = "Nsight Compute (30 %, 80 %); naive matrix product on an H200: 37 % estimated, 29 % gained by tiling",
     .bad = "matmul (naive)",
     .good = "matmul (T = 32)",
     .needs = WS_NEEDS(WS_M_stall_lg_throttle, WS_STALL_NEEDS, WS_M_issue_rate),

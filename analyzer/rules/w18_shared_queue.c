@@ -35,7 +35,7 @@ const struct ws_rule ws_rule_w18_shared_queue = {
         "thread compute several outputs so that one shared load feeds several FMAs; use 128-bit shared loads.",
     .formula = "min(share of warp-cycles, 1 - issue rate)",
     .when_not = "If the queue is full of special functions, see W23; if of conflicts, W05.",
-    .source = "NCU (30 %, 80 %); tiled matrix product on an H200: 47 %",
+    .source = "Nsight Compute (30 %, 80 %); tiled matrix product on an H200: 47 %",
     .bad = "matmul (T = 32)",
     .good = "matmul (register tile)",
     .needs = WS_NEEDS(WS_M_stall_mio_throttle, WS_STALL_NEEDS, WS_M_issue_rate),

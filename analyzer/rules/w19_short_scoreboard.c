@@ -34,7 +34,7 @@ const struct ws_rule ws_rule_w19_short_scoreboard = {
               "({short_scoreboard_share:%} of warp time). Check bank conflicts, keep values in registers.",
     .formula = "min(share of warp-cycles, 1 - issue rate)",
     .when_not = "Where bank conflicts are the cause, W05 speaks.",
-    .source = "NCU (30 %, 80 %)",
+    .source = "Nsight Compute (30 %, 80 %)",
     .bad = "sfu (expected)",
     .good = "fma_peak",
     .yields_to = "W05 W23",

@@ -37,7 +37,7 @@ const struct ws_rule ws_rule_w20_barrier = {
     .formula = "min(share of warp-cycles, 1 - issue rate)",
     .when_not = "Not under 10 us, where the share moves with the state of the caches (23 % cold, 41 % warm for the "
                 "same transpose).",
-    .source = "NCU (30 %, 80 %); 10 us from the suite on an H200",
+    .source = "Nsight Compute (30 %, 80 %); 10 us from the suite on an H200",
     .bad = "barrier (one slow warp)",
     .good = "barrier (even)",
     .needs = WS_NEEDS(WS_M_stall_barrier, WS_STALL_NEEDS, WS_M_issue_rate, WS_M_duration),

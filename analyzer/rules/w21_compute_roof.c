@@ -30,7 +30,7 @@ const struct ws_rule ws_rule_w21_compute_roof = {
         "The FP32 pipe is busy {pipe_fma:%} of the time; only fewer operations, lower precision or tensor cores help.",
     .formula = "0: the kernel is at its roof",
     .when_not = "A busy pipe with half-empty warps is no roof: see W06.",
-    .source = "NCU (80 %)",
+    .source = "Nsight Compute (80 %)",
     .bad = "fma_peak",
     .good = "vec_add",
     .needs = WS_NEEDS(WS_M_pipe_fma),

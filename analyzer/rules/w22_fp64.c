@@ -50,7 +50,7 @@ const struct ws_rule ws_rule_w22_fp64 = {
               "where precision needs it; check for unsuffixed constants.",
     .formula = "FP64 share of the FLOP x (1 - FP64 rate / FP32 rate) x FP64 pipe utilisation",
     .when_not = "Where the result needs double precision.",
-    .source = "NCU (15 %, 60 %); rate ratio per compute capability from the Programming Guide",
+    .source = "Nsight Compute (15 %, 60 %); rate ratio per compute capability from the Programming Guide",
     .bad = "fp64_peak",
     .good = "fma_peak",
     .needs = WS_NEEDS(WS_M_pipe_fp64, WS_M_pipe_fma),

@@ -35,7 +35,7 @@ const struct ws_rule ws_rule_w23_special_functions = {
               "divisions, avoid integer modulo by a variable.",
     .formula = "1 - greatest utilisation of another pipe, L2 or DRAM / special-function utilisation",
     .when_not = "Where the intrinsics (__sinf, __expf) are used already and their precision is needed.",
-    .source = "60 % as NCU's bound for a busy unit",
+    .source = "60 % as Nsight Compute's bound for a busy unit",
     .bad = "sfu (__sinf)",
     .good = "sfu (polynomial)",
     .needs = WS_NEEDS(WS_M_pipe_xu),

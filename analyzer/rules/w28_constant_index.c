@@ -37,7 +37,7 @@ const struct ws_rule ws_rule_w28_constant_index = {
         "read different constant addresses, which serialise. Use shared or global memory for per-lane tables.",
     .formula = "min(share of warp-cycles, 1 - issue rate)",
     .when_not = "Not under 10 us: the first use of each constant misses, and a replayed kernel starts cold.",
-    .source = "NCU (30 %, 80 %); 10 us because constants are cold at the start",
+    .source = "Nsight Compute (30 %, 80 %); 10 us because constants are cold at the start",
     .bad = "const_index (per lane)",
     .good = "const_index (uniform)",
     .needs = WS_NEEDS(WS_M_stall_imc_miss, WS_STALL_NEEDS, WS_M_issue_rate, WS_M_duration),
