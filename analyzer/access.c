@@ -58,7 +58,8 @@ void ws_access_sectors(const uint64_t addr[WS_ACCESS_LANES], uint32_t mask, uint
     out->lanes = popcount(mask);
     out->sectors = count_distinct(addr, mask, 5);
     out->lines = count_distinct(addr, mask, 7);
-    out->ideal = (distinct * bytes + WS_ACCESS_SECTOR_BYTES - 1) / WS_ACCESS_SECTOR_BYTES;
+    out->bytes = distinct * bytes;
+    out->ideal = (out->bytes + WS_ACCESS_SECTOR_BYTES - 1) / WS_ACCESS_SECTOR_BYTES;
 }
 
 /* Do all pairs (n, n^step) whose two lanes are active hold one address? */

@@ -19,6 +19,7 @@ struct ws_sectors {
     uint32_t sectors; /* distinct 32-byte pieces over the active lanes */
     uint32_t ideal;   /* ceil(distinct bytes / 32): what the same bytes would need side by side */
     uint32_t lines;   /* distinct 128-byte pieces: tag look-ups */
+    uint32_t bytes;   /* distinct bytes asked for */
 };
 
 /* Sectors of one request.
@@ -54,8 +55,8 @@ struct ws_pattern {
     uint32_t block_x; /* threads */
     uint32_t block_y;
     uint32_t block_z;
-    int64_t pitch; /* bytes between rows (y) */
-    int64_t plane; /* bytes between planes (z) */
+    int64_t pitch;      /* bytes between rows (y) */
+    int64_t plane;      /* bytes between planes (z) */
     bool is_transposed; /* x steps by pitch and y by stride*width */
 };
 

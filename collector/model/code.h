@@ -48,19 +48,19 @@ enum code_bool { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR };
 enum code_round { ROUND_NEAREST, ROUND_ZERO, ROUND_DOWN, ROUND_UP };
 
 enum code_flag {
-    CODE_INVERT = 1,      /* CMP: the comparison's complement */
-    CODE_SATURATE = 2,    /* clamp the f32 result to [0, 1] */
-    CODE_SIGNED = 4,      /* load or convert: sign-extend */
-    CODE_ADDRESS_32 = 8,  /* the address register is 32 bits wide */
-    CODE_RETURNS = 16,    /* atomic with a result */
-    CODE_NEGATE_C = 32,   /* third (predicate) source is negated */
-    CODE_NEGATE_A = 64,   /* first (predicate) source is negated */
+    CODE_INVERT = 1,     /* CMP: the comparison's complement */
+    CODE_SATURATE = 2,   /* clamp the f32 result to [0, 1] */
+    CODE_SIGNED = 4,     /* load or convert: sign-extend */
+    CODE_ADDRESS_32 = 8, /* the address register is 32 bits wide */
+    CODE_RETURNS = 16,   /* atomic with a result */
+    CODE_NEGATE_C = 32,  /* third (predicate) source is negated */
+    CODE_NEGATE_A = 64,  /* first (predicate) source is negated */
     CODE_NEGATE_B = 128,
-    CODE_MERGED = 256,    /* shared load that a wider one has taken in: not counted */
+    CODE_MERGED = 256, /* shared load that a wider one has taken in: not counted */
     CODE_SATURATE_INT = 512,
     CODE_FTZ = 1024,
     CODE_UNCOUNTED = 4096, /* made by the decoder: not an instruction of the text */
-    CODE_SOFTWARE = 2048, /* SASS runs a sequence instead: FP counts are a lower bound */
+    CODE_SOFTWARE = 2048,  /* SASS runs a sequence instead: FP counts are a lower bound */
 };
 
 /* One instruction for one warp. */
@@ -69,10 +69,10 @@ struct code_ins {
     exec_fn inner; /* the operation itself */
     uint32_t d[4];
     uint32_t s[4];
-    uint32_t a;     /* address register or CODE_NONE */
-    uint32_t guard; /* predicate or CODE_NONE */
-    int64_t imm;    /* added to the address, or a small immediate */
-    uint32_t stat;  /* row of memory statistics, or CODE_NONE */
+    uint32_t a;       /* address register or CODE_NONE */
+    uint32_t guard;   /* predicate or CODE_NONE */
+    int64_t imm;      /* added to the address, or a small immediate */
+    uint32_t stat;    /* row of memory statistics, or CODE_NONE */
     uint32_t guarded; /* row of guarded-instruction statistics, or CODE_NONE */
     uint16_t op;
     uint16_t flags;
@@ -98,12 +98,12 @@ struct code_ins {
 enum code_end { END_FALL, END_BRANCH, END_EXIT, END_BARRIER, END_INDEXED };
 
 struct code_block {
-    uint32_t first, end;  /* instructions [first, end) to execute */
-    uint32_t counted;     /* instructions counted per run, the ending one included */
-    uint32_t ending;      /* index of the ending instruction, or CODE_NONE */
-    uint32_t target;      /* branch: block when taken */
-    uint32_t next;        /* block that follows, or CODE_NONE */
-    uint32_t join;        /* block where diverged lanes meet again, or CODE_NONE = at the exit */
+    uint32_t first, end; /* instructions [first, end) to execute */
+    uint32_t counted;    /* instructions counted per run, the ending one included */
+    uint32_t ending;     /* index of the ending instruction, or CODE_NONE */
+    uint32_t target;     /* branch: block when taken */
+    uint32_t next;       /* block that follows, or CODE_NONE */
+    uint32_t join;       /* block where diverged lanes meet again, or CODE_NONE = at the exit */
     enum code_end kind;
     uint32_t guard; /* branch or exit predicate, or CODE_NONE */
     bool is_guard_negated;
@@ -145,7 +145,7 @@ enum code_special {
 
 struct code_reg {
     uint8_t kind;
-    uint8_t bytes;   /* per lane: 4 or 8; a predicate has one 4-byte mask for the warp */
+    uint8_t bytes; /* per lane: 4 or 8; a predicate has one 4-byte mask for the warp */
     bool is_predicate;
     uint8_t special;
     uint64_t value;  /* constant */
@@ -173,10 +173,10 @@ struct code {
     uint32_t file_bytes; /* register file of one warp */
     struct code_fixup *fixups;
     uint32_t fixups_n;
-    uint32_t stats_n;   /* rows of memory statistics */
+    uint32_t stats_n; /* rows of memory statistics */
     uint32_t guarded_n;
-    uint64_t local_bytes;  /* per thread, call frames included */
-    uint64_t static_smem;  /* bytes, without dynamic */
+    uint64_t local_bytes; /* per thread, call frames included */
+    uint64_t static_smem; /* bytes, without dynamic */
     uint64_t param_bytes;
     uint32_t *param_offset; /* [func->params_n] */
     uint64_t *var_offset;   /* [module->vars_n]: shared variables; UINT64_MAX = not used */

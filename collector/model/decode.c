@@ -192,8 +192,7 @@ static uint32_t special_source(struct builder *b, struct ptx_name name)
 
 /* --- symbols --- */
 
-static uint32_t find_own_var(const struct instance *n, struct ptx_name name, uint32_t scope,
-                             const struct ptx_module *m)
+static uint32_t find_own_var(const struct instance *n, struct ptx_name name, uint32_t scope, const struct ptx_module *m)
 {
     for (uint32_t s = scope;; s = n->func->scope_parent[s]) {
         for (uint32_t v = n->func->vars_first; v < n->func->vars_end; v++)
@@ -640,8 +639,8 @@ static bool bind_params(struct builder *b, struct instance *callee, const struct
     }
     for (uint32_t k = 0; k < formal_n; k++) {
         const struct ptx_operand *o = &caller->elements[list->first + k];
-        uint32_t var = o->kind == PTX_O_SYMBOL ? find_own_var(b->instance, o->name, b->in->scope, b->code->module)
-                                               : CODE_NONE;
+        uint32_t var =
+            o->kind == PTX_O_SYMBOL ? find_own_var(b->instance, o->name, b->in->scope, b->code->module) : CODE_NONE;
         if (var == CODE_NONE || b->code->module->vars[var].bytes != b->code->module->vars[formal[k]].bytes) {
             decode_refuse(b, "call parameter that is no .param variable of the right size");
             return false;
@@ -716,6 +715,33 @@ static bool layout_params(struct builder *b)
     return true;
 }
 
+/* An atomic whose old value nobody reads becomes a reduction (RED) in SASS. */
+static int find_reductions(struct code *c)
+{
+    uint8_t *is_read = calloc(c->regs_n + 1, 1);
+    if (!is_read)
+        return -WS_ENOMEM;
+    for (uint32_t k = 0; k < c->ins_n; k++) {
+        uint32_t regs[2] = {c->ins[k].a, c->ins[k].guard};
+        for (int n = 0; n < 4; n++)
+            if (c->ins[k].s[n] != CODE_NONE)
+                is_read[c->ins[k].s[n]] = 1;
+        for (int n = 0; n < 2; n++)
+            if (regs[n] != CODE_NONE)
+                is_read[regs[n]] = 1;
+    }
+    for (uint32_t k = 0; k < c->ins_n; k++) {
+        struct code_ins *in = &c->ins[k];
+        bool can_be = in->op == OP_atom && in->type2 != 5 && in->type2 != 6; /* cas, exch return */
+        if (can_be && (in->d[0] == CODE_NONE || !is_read[in->d[0]])) {
+            in->flags &= (uint16_t)~CODE_RETURNS;
+            in->d[0] = CODE_NONE;
+        }
+    }
+    free(is_read);
+    return 0;
+}
+
 static void finish_dynamic_symbols(struct builder *b)
 {
     for (uint32_t k = 0; k < b->dynamic_symbols_n; k++)
@@ -757,7 +783,9 @@ int code_make(const struct ptx_module *module, const struct ptx_func *func, cons
     finish_dynamic_symbols(&b);
     err = b.err == -WS_ENOMEM ? b.err : 0;
     if (!err && !b.code->refusal[0]) {
-        err = cfg_build(b.code, b.flow);
+        err = find_reductions(b.code);
+        if (!err)
+            err = cfg_build(b.code, b.flow);
         if (!err && merges)
             err = merge_shared_loads(b.code);
         if (!err)

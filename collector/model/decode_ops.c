@@ -189,16 +189,16 @@ static bool comparison(struct builder *b, uint32_t k, enum ptx_type t, uint16_t 
         {"gtu", 'L', false, false, true, true},  {"geu", 'l', false, false, true, true},
         {"num", 'n', false, false, true, false}, {"nan", 'n', false, false, true, true},
     };
-    static const uint16_t eq[] = {OP_eq_u16, OP_eq_u16, OP_eq_u32, OP_eq_u32, OP_eq_u64, OP_eq_u64,
-                                  OP_eq_f32, OP_eq_f64, OP_eq_h,   OP_eq_bf};
-    static const uint16_t lt[] = {OP_lt_u16, OP_lt_s16, OP_lt_u32, OP_lt_s32, OP_lt_u64, OP_lt_s64,
-                                  OP_lt_f32, OP_lt_f64, OP_lt_h,   OP_lt_bf};
-    static const uint16_t le[] = {OP_le_u16, OP_le_s16, OP_le_u32, OP_le_s32, OP_le_u64, OP_le_s64,
-                                  OP_le_f32, OP_le_f64, OP_le_h,   OP_le_bf};
+    static const uint16_t eq[] = {OP_eq_u16, OP_eq_u16, OP_eq_u32, OP_eq_u32, OP_eq_u64,
+                                  OP_eq_u64, OP_eq_f32, OP_eq_f64, OP_eq_h,   OP_eq_bf};
+    static const uint16_t lt[] = {OP_lt_u16, OP_lt_s16, OP_lt_u32, OP_lt_s32, OP_lt_u64,
+                                  OP_lt_s64, OP_lt_f32, OP_lt_f64, OP_lt_h,   OP_lt_bf};
+    static const uint16_t le[] = {OP_le_u16, OP_le_s16, OP_le_u32, OP_le_s32, OP_le_u64,
+                                  OP_le_s64, OP_le_f32, OP_le_f64, OP_le_h,   OP_le_bf};
     static const uint16_t ltgt[] = {OP_ltgt_f32, OP_ltgt_f64, OP_ltgt_h, OP_ltgt_bf};
     static const uint16_t num[] = {OP_num_f32, OP_num_f64, OP_num_h, OP_num_bf};
     static const int8_t column[PTX_TYPE_COUNT] = {
-        [PTX_B16] = 1,  [PTX_U16] = 1, [PTX_S16] = 2, [PTX_B32] = 3, [PTX_U32] = 3,  [PTX_S32] = 4,  [PTX_B64] = 5,
+        [PTX_B16] = 1, [PTX_U16] = 1, [PTX_S16] = 2, [PTX_B32] = 3, [PTX_U32] = 3, [PTX_S32] = 4,   [PTX_B64] = 5,
         [PTX_U64] = 5, [PTX_S64] = 6, [PTX_F32] = 7, [PTX_F64] = 8, [PTX_F16] = 9, [PTX_BF16] = 10,
     };
     int col = column[t] - 1;
@@ -230,7 +230,10 @@ static bool comparison(struct builder *b, uint32_t k, enum ptx_type t, uint16_t 
 
 static uint8_t boolean_of(const struct builder *b, uint32_t k)
 {
-    return token_is(b, k, "and") ? BOOL_AND : token_is(b, k, "or") ? BOOL_OR : token_is(b, k, "xor") ? BOOL_XOR : BOOL_NONE;
+    return token_is(b, k, "and")   ? BOOL_AND
+           : token_is(b, k, "or")  ? BOOL_OR
+           : token_is(b, k, "xor") ? BOOL_XOR
+                                   : BOOL_NONE;
 }
 
 /* setp.cmp{.bool}{.ftz}.type p{|q}, a, b{, c} and set.cmp{.bool}.dtype.type d, a, b{, c} */
@@ -386,8 +389,7 @@ static bool decode_mov(struct builder *b)
         decode_emit(b, OP_clock32);
         return bytes == 4;
     }
-    if (s->kind == PTX_O_SPECIAL &&
-        (ptx_name_is(s->name, "%clock64") || ptx_name_is(s->name, "%globaltimer"))) {
+    if (s->kind == PTX_O_SPECIAL && (ptx_name_is(s->name, "%clock64") || ptx_name_is(s->name, "%globaltimer"))) {
         decode_emit(b, OP_clock64);
         return bytes == 8;
     }
@@ -518,8 +520,8 @@ static bool decode_carry(struct builder *b)
         return false;
     if (!decode_has(b, "cc") && which != 1 && which != 3 && which != 5)
         return decode_simple(b);
-    b->now.boolean = (uint8_t)((which & 1 ? 1 : 0) | (decode_has(b, "cc") ? 2 : 0) | (which == 2 || which == 3 ? 4 : 0) |
-                               (decode_has(b, "hi") ? 8 : 0));
+    b->now.boolean = (uint8_t)((which & 1 ? 1 : 0) | (decode_has(b, "cc") ? 2 : 0) |
+                               (which == 2 || which == 3 ? 4 : 0) | (decode_has(b, "hi") ? 8 : 0));
     b->now.flags |= t == PTX_S32 || t == PTX_S64 ? CODE_SIGNED : 0;
     b->now.d[0] = decode_dest(b, decode_operand(b, 0), bytes);
     b->now.d_wide = bytes == 8;
@@ -640,8 +642,8 @@ struct memory_words {
 /* Space, vector and type of ld, st, atom, red; caching and ordering hints change no count. */
 static bool memory_words(struct builder *b, struct memory_words *m)
 {
-    static const char *const hints[] = {"volatile", "relaxed", "acquire", "release", "acq_rel", "weak",  "gpu",  "sys",
-                                        "cta",      "cluster", "nc",      "ca",      "cg",      "cs",    "lu",   "cv",
+    static const char *const hints[] = {"volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "gpu", "sys",
+                                        "cta",      "cluster", "nc",      "ca",      "cg",      "cs",   "lu",  "cv",
                                         "wb",       "wt",      "mmio",    "unified", "noftz",   NULL};
     m->space = PTX_SPACE_GENERIC;
     m->type = last_type(b);
@@ -660,7 +662,8 @@ static bool memory_words(struct builder *b, struct memory_words *m)
             m->space = PTX_SPACE_PARAM;
         else if (ptx_name_is(t, "v2") || ptx_name_is(t, "v4"))
             m->vec = (uint32_t)(t.at[1] - '0');
-        else if (index_of(b, k, hints) < 0 && !(t.length > 4 && (memcmp(t.at, "L1::", 4) == 0 || memcmp(t.at, "L2::", 4) == 0)))
+        else if (index_of(b, k, hints) < 0 &&
+                 !(t.length > 4 && (memcmp(t.at, "L1::", 4) == 0 || memcmp(t.at, "L2::", 4) == 0)))
             return false;
     }
     return m->type != PTX_NOTYPE && m->type != PTX_PRED && ptx_type_bytes(m->type) <= 8 &&
@@ -926,7 +929,8 @@ static bool decode_bar(struct builder *b)
         if (how < 0)
             how = index_of(b, at + 2, reductions);
         b->now.boolean = (uint8_t)(how < 0 ? 0 : how);
-        b->now.d[0] = how == 0 ? decode_dest(b, decode_operand(b, k++), 4) : decode_pred_dest(b, decode_operand(b, k++));
+        b->now.d[0] =
+            how == 0 ? decode_dest(b, decode_operand(b, k++), 4) : decode_pred_dest(b, decode_operand(b, k++));
         if (how < 0 || b->now.d[0] == CODE_NONE)
             return false;
     }

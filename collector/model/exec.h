@@ -21,12 +21,13 @@ struct mem_row {
     uint64_t lanes;
     uint64_t sectors, ideal, lines;
     uint64_t wavefronts, wavefronts_ideal;
-    uint64_t bytes;
+    uint64_t bytes;        /* lanes * width */
+    uint64_t used_bytes;   /* global: what several lanes ask for counts once */
     uint64_t same_address; /* atomics: sum over requests of the most contended address's lanes */
     uint64_t lo, hi;       /* the allocation hit last: a bounds check is two compares */
     /* The last irregular pattern and its counts: loops repeat theirs. */
     uint32_t pattern_mask, pattern_phase;
-    uint32_t pattern_sectors, pattern_ideal, pattern_lines, pattern_wavefronts, pattern_wavefronts_ideal;
+    uint32_t pattern_sectors, pattern_ideal, pattern_lines, pattern_used, pattern_wavefronts, pattern_wavefronts_ideal;
     uint64_t pattern[32];
 };
 
@@ -64,7 +65,7 @@ struct exec_ctx {
     uint32_t ctaid[3];
     uint32_t dynamic_smem;
     uint32_t warps_n;
-    struct warp *warps; /* [warps_n] */
+    struct warp *warps;           /* [warps_n] */
     struct block_row *block_rows; /* [code->blocks_n] */
     struct mem_row *mem_rows;     /* [code->stats_n] */
     struct guard_row *guard_rows; /* [code->guarded_n] */

@@ -4,4 +4,3 @@
 
 #define EXEC_TABLE exec_table_base
 #include "exec_body.h"
-

@@ -266,70 +266,70 @@ static inline double keep_high_word(double v)
 
 /* --- one function per row of ops.def --- */
 
-#define UN(name, td, ta, expr)                                   \
+#define UN(name, td, ta, expr)                                      \
     static void op_##name(struct warp *w, const struct code_ins *i) \
-    {                                                            \
-        const L_##ta *pa = reg_at(w, i->s[0]);                   \
-        L_##td *pd = reg_at(w, i->d[0]);                         \
-        L_##td temp[32];                                         \
-        L_##td *out = w->mask == UINT32_MAX ? pd : temp;         \
-        LANES                                                    \
-        {                                                        \
-            T_##ta a = GET_##ta(pa[l]);                          \
-            out[l] = (L_##td)PUT_##td((T_##td)(expr));           \
-        }                                                        \
-        if (out == temp)                                         \
-            BLEND_##td((void *)pd, (const void *)temp, w->mask); \
+    {                                                               \
+        const L_##ta *pa = reg_at(w, i->s[0]);                      \
+        L_##td *pd = reg_at(w, i->d[0]);                            \
+        L_##td temp[32];                                            \
+        L_##td *out = w->mask == UINT32_MAX ? pd : temp;            \
+        LANES                                                       \
+        {                                                           \
+            T_##ta a = GET_##ta(pa[l]);                             \
+            out[l] = (L_##td)PUT_##td((T_##td)(expr));              \
+        }                                                           \
+        if (out == temp)                                            \
+            BLEND_##td((void *)pd, (const void *)temp, w->mask);    \
     }
-#define BIN(name, td, ta, tb, expr)                              \
+#define BIN(name, td, ta, tb, expr)                                 \
     static void op_##name(struct warp *w, const struct code_ins *i) \
-    {                                                            \
-        const L_##ta *pa = reg_at(w, i->s[0]);                   \
-        const L_##tb *pb = reg_at(w, i->s[1]);                   \
-        L_##td *pd = reg_at(w, i->d[0]);                         \
-        L_##td temp[32];                                         \
-        L_##td *out = w->mask == UINT32_MAX ? pd : temp;         \
-        LANES                                                    \
-        {                                                        \
-            T_##ta a = GET_##ta(pa[l]);                          \
-            T_##tb b = GET_##tb(pb[l]);                          \
-            out[l] = (L_##td)PUT_##td((T_##td)(expr));           \
-        }                                                        \
-        if (out == temp)                                         \
-            BLEND_##td((void *)pd, (const void *)temp, w->mask); \
+    {                                                               \
+        const L_##ta *pa = reg_at(w, i->s[0]);                      \
+        const L_##tb *pb = reg_at(w, i->s[1]);                      \
+        L_##td *pd = reg_at(w, i->d[0]);                            \
+        L_##td temp[32];                                            \
+        L_##td *out = w->mask == UINT32_MAX ? pd : temp;            \
+        LANES                                                       \
+        {                                                           \
+            T_##ta a = GET_##ta(pa[l]);                             \
+            T_##tb b = GET_##tb(pb[l]);                             \
+            out[l] = (L_##td)PUT_##td((T_##td)(expr));              \
+        }                                                           \
+        if (out == temp)                                            \
+            BLEND_##td((void *)pd, (const void *)temp, w->mask);    \
     }
-#define TER(name, td, ta, tb, tc, expr)                          \
+#define TER(name, td, ta, tb, tc, expr)                             \
     static void op_##name(struct warp *w, const struct code_ins *i) \
-    {                                                            \
-        const L_##ta *pa = reg_at(w, i->s[0]);                   \
-        const L_##tb *pb = reg_at(w, i->s[1]);                   \
-        const L_##tc *pc = reg_at(w, i->s[2]);                   \
-        L_##td *pd = reg_at(w, i->d[0]);                         \
-        L_##td temp[32];                                         \
-        L_##td *out = w->mask == UINT32_MAX ? pd : temp;         \
-        LANES                                                    \
-        {                                                        \
-            T_##ta a = GET_##ta(pa[l]);                          \
-            T_##tb b = GET_##tb(pb[l]);                          \
-            T_##tc c = GET_##tc(pc[l]);                          \
-            out[l] = (L_##td)PUT_##td((T_##td)(expr));           \
-        }                                                        \
-        if (out == temp)                                         \
-            BLEND_##td((void *)pd, (const void *)temp, w->mask); \
+    {                                                               \
+        const L_##ta *pa = reg_at(w, i->s[0]);                      \
+        const L_##tb *pb = reg_at(w, i->s[1]);                      \
+        const L_##tc *pc = reg_at(w, i->s[2]);                      \
+        L_##td *pd = reg_at(w, i->d[0]);                            \
+        L_##td temp[32];                                            \
+        L_##td *out = w->mask == UINT32_MAX ? pd : temp;            \
+        LANES                                                       \
+        {                                                           \
+            T_##ta a = GET_##ta(pa[l]);                             \
+            T_##tb b = GET_##tb(pb[l]);                             \
+            T_##tc c = GET_##tc(pc[l]);                             \
+            out[l] = (L_##td)PUT_##td((T_##td)(expr));              \
+        }                                                           \
+        if (out == temp)                                            \
+            BLEND_##td((void *)pd, (const void *)temp, w->mask);    \
     }
-#define CMP(name, t, expr)                                      \
+#define CMP(name, t, expr)                                          \
     static void op_##name(struct warp *w, const struct code_ins *i) \
-    {                                                           \
-        const L_##t *pa = reg_at(w, i->s[0]);                   \
-        const L_##t *pb = reg_at(w, i->s[1]);                   \
-        uint32_t bits = 0;                                      \
-        LANES                                                   \
-        {                                                       \
-            T_##t a = GET_##t(pa[l]);                           \
-            T_##t b = GET_##t(pb[l]);                           \
-            bits |= (uint32_t)(expr) << l;                      \
-        }                                                       \
-        finish_compare(w, i, bits);                             \
+    {                                                               \
+        const L_##t *pa = reg_at(w, i->s[0]);                       \
+        const L_##t *pb = reg_at(w, i->s[1]);                       \
+        uint32_t bits = 0;                                          \
+        LANES                                                       \
+        {                                                           \
+            T_##t a = GET_##t(pa[l]);                               \
+            T_##t b = GET_##t(pb[l]);                               \
+            bits |= (uint32_t)(expr) << l;                          \
+        }                                                           \
+        finish_compare(w, i, bits);                                 \
     }
 #define OTHER(name) static void op_##name(struct warp *w, const struct code_ins *i);
 
@@ -719,7 +719,8 @@ static void op_testp(struct warp *w, const struct code_ins *i)
 {
     uint32_t bits = 0;
     for (int l = 0; l < 32; l++) {
-        double v = i->s_wide & 1 ? ((const double *)reg_at(w, i->s[0]))[l] : (double)((const float *)reg_at(w, i->s[0]))[l];
+        double v =
+            i->s_wide & 1 ? ((const double *)reg_at(w, i->s[0]))[l] : (double)((const float *)reg_at(w, i->s[0]))[l];
         bool yes = false;
         bool is_small = i->s_wide & 1 ? fpclassify(v) == FP_SUBNORMAL : v != 0 && fabs(v) < 0x1p-126;
         switch (i->type2) {
@@ -1000,9 +1001,7 @@ static void op_isspace(struct warp *w, const struct code_ins *i)
     uint32_t bits = 0;
     for (int l = 0; l < 32; l++) {
         uint64_t window = lane_bits(w, i, 0, l) >> WINDOW_SHIFT;
-        bool yes = i->space == PTX_SPACE_SHARED  ? window == 1
-                   : i->space == PTX_SPACE_LOCAL ? window == 2
-                                                 : window == 0;
+        bool yes = i->space == PTX_SPACE_SHARED ? window == 1 : i->space == PTX_SPACE_LOCAL ? window == 2 : window == 0;
         bits |= (uint32_t)yes << l;
     }
     pred_set(w, i->d[0], bits);

@@ -59,6 +59,7 @@ static void count_pattern(struct mem_row *row, const uint64_t *addr, uint32_t ma
             row->pattern_sectors = s.sectors;
             row->pattern_ideal = s.ideal;
             row->pattern_lines = s.lines;
+            row->pattern_used = s.bytes;
         }
     }
     count_request(row, (uint32_t)__builtin_popcount(mask), bytes);
@@ -69,6 +70,7 @@ static void count_pattern(struct mem_row *row, const uint64_t *addr, uint32_t ma
         row->sectors += row->pattern_sectors;
         row->ideal += row->pattern_ideal;
         row->lines += row->pattern_lines;
+        row->used_bytes += row->pattern_used;
     }
 }
 
@@ -85,6 +87,7 @@ static void count_local(struct mem_row *row, const uint64_t *addr, uint32_t mask
         row->sectors += s.sectors;
         row->ideal += s.ideal;
         row->lines += s.lines;
+        row->used_bytes += s.bytes;
     }
     count_request(row, (uint32_t)__builtin_popcount(mask), bytes);
 }
@@ -96,7 +99,8 @@ static uint32_t checked_lanes(struct warp *w, const struct code_ins *i, struct m
     uint32_t good = mask;
     for (uint32_t m = mask; m; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(m);
-        bool is_inside = lo == hi ? in_bounds(w, row, addr[l], bytes) : addr[l] >= lo && hi >= bytes && addr[l] <= hi - bytes;
+        bool is_inside =
+            lo == hi ? in_bounds(w, row, addr[l], bytes) : addr[l] >= lo && hi >= bytes && addr[l] <= hi - bytes;
         enum fault_kind kind = !is_inside ? FAULT_BOUNDS : addr[l] & (bytes - 1) ? FAULT_ALIGN : FAULT_NONE;
         if (kind == FAULT_NONE)
             continue;
@@ -134,7 +138,10 @@ static void resolve(struct warp *w, const struct code_ins *i, uint8_t space, con
 {
     struct exec_ctx *ctx = w->ctx;
     /* a generic instruction has a row per space it may turn out to touch */
-    uint32_t row_of_space = i->space != PTX_SPACE_GENERIC ? 0 : space == PTX_SPACE_SHARED ? 1 : space == PTX_SPACE_LOCAL ? 2 : 0;
+    uint32_t row_of_space = i->space != PTX_SPACE_GENERIC ? 0
+                            : space == PTX_SPACE_SHARED   ? 1
+                            : space == PTX_SPACE_LOCAL    ? 2
+                                                          : 0;
     struct mem_row *row = &ctx->mem_rows[i->stat + row_of_space];
     uint32_t bytes = (uint32_t)i->bytes * i->vec;
     uint64_t limit = ctx->code->local_bytes;
@@ -338,6 +345,7 @@ static inline void count_row(struct mem_row *row, uint64_t first)
     row->sectors += ((first + 127) >> 5) - (first >> 5) + 1;
     row->lines += ((first + 127) >> 7) - (first >> 7) + 1;
     row->ideal += 4;
+    row->used_bytes += 128;
 }
 
 static void op_ld_global_b32(struct warp *w, const struct code_ins *i)
@@ -358,6 +366,7 @@ static void op_ld_global_b32(struct warp *w, const struct code_ins *i)
             row->sectors++;
             row->lines++;
             row->ideal++;
+            row->used_bytes += 4;
             LANES
             d[l] = v;
             return;
@@ -462,7 +471,7 @@ static uint64_t atomic_result(const struct code_ins *i, uint64_t old, uint64_t b
     switch (i->type2) {
     case AT_ADD:
         return i->type == PTX_F16X2 || i->type == PTX_BF16X2 || is_float_type(i->type) ? atomic_float(i, old, b)
-                                                                                        : old + b;
+                                                                                       : old + b;
     case AT_MIN:
         return is_less ? b : old;
     case AT_MAX:

@@ -89,7 +89,7 @@ static void find_zeros(const struct code *c, uint8_t *zeros)
 {
     bool changed = true;
     for (uint32_t r = 0; r < c->regs_n; r++)
-        zeros[r] = c->regs[r].kind == REG_CONSTANT ? trailing(c->regs[r].value)
+        zeros[r] = c->regs[r].kind == REG_CONSTANT  ? trailing(c->regs[r].value)
                    : c->regs[r].kind == REG_SPECIAL ? 0
                                                     : 64;
     for (uint32_t f = 0; f < c->fixups_n; f++)
@@ -110,14 +110,15 @@ static void find_zeros(const struct code *c, uint8_t *zeros)
 
 static bool is_candidate(const struct code_ins *in)
 {
-    return in->op == OP_ld_shared_b32 && in->guard == CODE_NONE && in->vec == 1 &&
-           !(in->flags & CODE_MERGED) && in->count_bytes == 4;
+    return in->op == OP_ld_shared_b32 && in->guard == CODE_NONE && in->vec == 1 && !(in->flags & CODE_MERGED) &&
+           in->count_bytes == 4;
 }
 
 static bool is_fence(const struct code_ins *in)
 {
     bool is_memory = in->stat != CODE_NONE;
-    bool is_load = in->op == OP_ld_shared_b32 || in->op == OP_ld_global_b32 || in->op == OP_ld_any || in->op == OP_ld_param;
+    bool is_load =
+        in->op == OP_ld_shared_b32 || in->op == OP_ld_global_b32 || in->op == OP_ld_any || in->op == OP_ld_param;
     bool may_be_shared = in->space == PTX_SPACE_SHARED || in->space == PTX_SPACE_GENERIC || in->op == OP_cp_async;
     return is_memory && !is_load && may_be_shared;
 }

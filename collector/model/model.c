@@ -54,7 +54,8 @@ static int allocate_variables(struct ws_model *m)
             for (uint32_t t = 0; t < p->vars_n; t++)
                 if (m->variables[t] && ptx_name_equal(p->vars[t].name, reloc->symbol)) {
                     uint64_t a = m->variables[t] + (uint64_t)reloc->addend;
-                    memcpy((uint8_t *)(uintptr_t)m->variables[v] + reloc->offset, &a, reloc->bytes < 8 ? reloc->bytes : 8);
+                    memcpy((uint8_t *)(uintptr_t)m->variables[v] + reloc->offset, &a,
+                           reloc->bytes < 8 ? reloc->bytes : 8);
                     break;
                 }
         }

@@ -57,7 +57,8 @@ struct ws_model_launch {
 struct ws_model_memory {
     uint64_t requests; /* warp instructions with an active lane */
     uint64_t lanes;
-    uint64_t bytes;
+    uint64_t bytes;                         /* lanes * width */
+    uint64_t used_bytes;                    /* global, local: what several lanes of a request ask for counts once */
     uint64_t sectors, ideal_sectors, lines; /* global, local */
     uint64_t wavefronts, ideal_wavefronts;  /* shared */
     uint64_t same_address;                  /* atomics: lanes on the most contended address, summed */
@@ -70,7 +71,8 @@ enum ws_model_kind {
     WS_MODEL_SHARED_ST,
     WS_MODEL_LOCAL_LD,
     WS_MODEL_LOCAL_ST,
-    WS_MODEL_GLOBAL_ATOMIC,
+    WS_MODEL_GLOBAL_ATOMIC, /* the old value is used (ATOM) */
+    WS_MODEL_GLOBAL_RED,    /* it is not (RED), whatever the PTX calls it */
     WS_MODEL_SHARED_ATOMIC,
     WS_MODEL_CONST_LD,
     WS_MODEL_ASYNC_COPY, /* cp.async: its global side */
@@ -90,6 +92,7 @@ struct ws_model_counts {
     uint64_t ptx_instructions;      /* PTX, not SASS: never compare with inst_executed */
     uint64_t ptx_thread_instructions;
     uint64_t branches, divergent_branches; /* PTX level */
+    uint64_t memory_64b, memory_128b;      /* memory instructions of these widths, any space */
     uint64_t barriers;                     /* warp arrivals */
 };
 
@@ -118,9 +121,9 @@ struct ws_model_result {
     uint32_t issues_n;
     bool is_stopped; /* the instruction bound was reached: counts are of a part */
     uint32_t static_smem_bytes;
-    uint32_t local_bytes_per_thread; /* of the PTX; ptxas may keep it in registers */
-    double seconds;                  /* CPU time of the host, for the speed of the model only */
-    const char *instructions;        /* "base", "v3", "v4" */
+    uint32_t local_bytes_per_thread;    /* of the PTX; ptxas may keep it in registers */
+    double seconds;                     /* CPU time of the host, for the speed of the model only */
+    const char *instructions;           /* "base", "v3", "v4" */
     char refusal[WS_MODEL_ERROR_BYTES]; /* set with -WS_EUNSUP */
 };
 

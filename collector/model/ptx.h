@@ -101,9 +101,9 @@ struct ptx_var {
     struct ptx_name name;
     enum ptx_space space;
     uint32_t align;
-    uint64_t bytes; /* 0: extern array, its size comes with the launch */
+    uint64_t bytes;  /* 0: extern array, its size comes with the launch */
     bool is_pointer; /* kernel parameter marked .ptr */
-    uint32_t scope; /* block of the function it is declared in; UINT32_MAX: its parameter, or the module */
+    uint32_t scope;  /* block of the function it is declared in; UINT32_MAX: its parameter, or the module */
     enum ptx_type type;
     uint8_t *init; /* bytes long, or NULL for zeros */
     struct ptx_reloc *relocs;
@@ -189,8 +189,8 @@ struct ptx_file {
 };
 
 struct ptx_module {
-    uint32_t version;  /* 900 for 9.0 */
-    uint32_t target;   /* 90 for sm_90a */
+    uint32_t version; /* 900 for 9.0 */
+    uint32_t target;  /* 90 for sm_90a */
     struct ptx_var *vars;
     uint32_t vars_n;
     struct ptx_func *funcs;

@@ -74,10 +74,9 @@ bool ptx_grow(void *at, uint32_t *cap, uint32_t n, size_t size, uint32_t limit)
 static const struct {
     const char *text;
     uint32_t bytes;
-} types[PTX_TYPE_COUNT] = {
-    {"", 0},
+} types[PTX_TYPE_COUNT] = {{"", 0},
 #define PTX_TYPE_ROW(sym, text, bytes) {text, bytes},
-    PTX_TYPE_LIST(PTX_TYPE_ROW)
+                           PTX_TYPE_LIST(PTX_TYPE_ROW)
 #undef PTX_TYPE_ROW
 };
 

@@ -19,7 +19,9 @@ static enum ws_model_kind kind_of(const struct code_ins *i, uint32_t generic_row
     if (space == PTX_SPACE_GENERIC)
         space = generic_row == 1 ? PTX_SPACE_SHARED : generic_row == 2 ? PTX_SPACE_LOCAL : PTX_SPACE_GLOBAL;
     if (i->op == OP_atom)
-        return space == PTX_SPACE_SHARED ? WS_MODEL_SHARED_ATOMIC : WS_MODEL_GLOBAL_ATOMIC;
+        return space == PTX_SPACE_SHARED ? WS_MODEL_SHARED_ATOMIC
+               : i->flags & CODE_RETURNS ? WS_MODEL_GLOBAL_ATOMIC
+                                         : WS_MODEL_GLOBAL_RED;
     switch (space) {
     case PTX_SPACE_SHARED:
         return is_load ? WS_MODEL_SHARED_LD : WS_MODEL_SHARED_ST;
@@ -37,6 +39,7 @@ static void add_memory(struct ws_model_memory *to, const struct mem_row *row)
     to->requests += row->requests;
     to->lanes += row->lanes;
     to->bytes += row->bytes;
+    to->used_bytes += row->used_bytes;
     to->sectors += row->sectors;
     to->ideal_sectors += row->ideal;
     to->lines += row->lines;
@@ -93,6 +96,8 @@ static void add_rows(struct ws_model_result *r, const struct exec_ctx *ctx, cons
             one.kind = kind_of(in, k);
             add_memory(&one.memory, m);
             add_memory(&r->counts.memory[one.kind], m);
+            r->counts.memory_64b += in->count_bytes == 8 ? m->requests : 0;
+            r->counts.memory_128b += in->count_bytes == 16 ? m->requests : 0;
         }
         if (r->rows)
             r->rows[r->rows_n++] = one;

@@ -226,7 +226,7 @@ static int place_all(struct code *c, struct interval *sorted)
     int err = -WS_ENOMEM;
     if (!places || !free_places || !heap)
         goto out;
-    for (uint32_t class = 0; class < 3; class++) {
+    for (uint32_t class = 0; class < 3; class ++) {
         uint32_t n = scan_class(c, sorted, class, places, heap, free_places);
         for (uint32_t r = 0; r < c->regs_n; r++)
             if (is_virtual(c, r) && class_of(&c->regs[r]) == class)
