@@ -126,6 +126,23 @@ CREATE TABLE activity (
 ) STRICT;
 CREATE INDEX activity_session ON activity(session_id, kind, start_ns);
 
+-- What the host did (set `api`): calls, synchronisations, allocations, unified memory, many to a row.
+-- data: n wire records of that type, each with its length (wire.def); a `name` in them is a row of `text`.
+CREATE TABLE host (
+    id         INTEGER PRIMARY KEY,
+    session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    type       INTEGER NOT NULL, -- enum ws_record_type
+    n          INTEGER NOT NULL CHECK (n > 0),
+    data       BLOB NOT NULL
+) STRICT;
+CREATE INDEX host_session ON host(session_id, type);
+
+CREATE TABLE text (
+    id   INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
+) STRICT;
+
 CREATE TABLE context (
     process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
     context    INTEGER NOT NULL,

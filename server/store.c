@@ -94,6 +94,10 @@ static const char schema[] =
                   "max_ns = iif(?3 = 0, max_ns, max(ifnull(max_ns, ?6), ?6)) WHERE id = ?1")                          \
     X(ACTIVITY_ADD, "INSERT INTO activity (session_id, process_id, kind, start_ns, end_ns, n, data) "                 \
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                            \
+    X(HOST_ADD, "INSERT INTO host (session_id, process_id, type, n, data) VALUES (?1, ?2, ?3, ?4, ?5)")               \
+    X(HOST, "SELECT process_id, type, n, data FROM host WHERE session_id = ?1 ORDER BY id")                           \
+    X(TEXT_PUT, "INSERT INTO text (text) VALUES (?1) ON CONFLICT (text) DO UPDATE SET text = text RETURNING id")      \
+    X(TEXT_GET, "SELECT text FROM text WHERE id = ?1")                                                                \
     X(PROFILE_PUT, "INSERT INTO profile (session_id, process_id, kernel_id, number, device_idx, context, "            \
                    "stream, correlation, ordinal, mode, passes, pass_index, cost_ns) "                                \
                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "                                 \
@@ -126,7 +130,7 @@ static const char schema[] =
     X(PROFILES, "SELECT profile.id, process_id, kernel_id, number, device_idx, context, stream, "                     \
                 "correlation, ordinal, mode, passes, pass_index, cost_ns FROM kernel CROSS JOIN profile "             \
                 "ON kernel_id = kernel.id WHERE kernel.session_id = ?1 ORDER BY profile.id")                          \
-    X(METRICS, "SELECT kernel_id, profile.id, key, value, why FROM kernel CROSS JOIN profile "                        \
+    X(METRICS, "SELECT kernel_id, profile.id, key, value, why, key_id FROM kernel CROSS JOIN profile "                \
                "ON kernel_id = kernel.id CROSS JOIN metric ON profile_id = profile.id "                               \
                "CROSS JOIN metric_key ON key_id = metric_key.id WHERE kernel.session_id = ?1 "                        \
                "ORDER BY kernel_id, profile.id, key_id")                                                              \
@@ -918,6 +922,17 @@ int ws_store_add_activity(struct ws_store *store, int64_t session_id, int64_t pr
                data, (int)(rows * WS_ACTIVITY_BYTES));
 }
 
+int ws_store_add_host(struct ws_store *store, int64_t session_id, int64_t process_id, uint16_t type, uint32_t rows,
+                      const uint8_t *data, size_t length)
+{
+    return run(store, S_HOST_ADD, "iiiib", session_id, process_id, (int64_t)type, (int64_t)rows, data, (int)length);
+}
+
+int ws_store_put_text(struct ws_store *store, struct ws_text words, int64_t *text_id)
+{
+    return run_for(store, text_id, S_TEXT_PUT, "x", words);
+}
+
 #define NONE_U32 0xffffffffu
 int ws_store_put_profile(struct ws_store *store, int64_t session_id, int64_t process_id, int64_t kernel_id,
                          const struct ws_rec_profile *rec, int64_t *profile_id)
@@ -999,6 +1014,7 @@ CALL(kernel_row);
 CALL(profile_row);
 CALL(metric_row);
 CALL(activity_chunk);
+CALL(host_chunk);
 CALL(status_row);
 CALL(loss_row);
 CALL(cost_row);
@@ -1238,8 +1254,10 @@ int ws_store_each_profile(struct ws_store *store, int64_t session_id,
 static int metric_of(sqlite3_stmt *st, void *state)
 {
     struct call_metric_row *call = state;
-    struct ws_metric_row row = {
-        .kernel_id = sqlite3_column_int64(st, 0), .profile_id = sqlite3_column_int64(st, 1), .key = text(st, 2)};
+    struct ws_metric_row row = {.kernel_id = sqlite3_column_int64(st, 0),
+                                .profile_id = sqlite3_column_int64(st, 1),
+                                .key = text(st, 2),
+                                .key_id = sqlite3_column_int64(st, 5)};
     if (sqlite3_column_type(st, 3) != SQLITE_NULL) {
         row.value = ws_value_of(sqlite3_column_double(st, 3));
     } else {
@@ -1278,6 +1296,41 @@ int ws_store_each_activity(struct ws_store *store, int64_t session_id,
 {
     struct call_activity_chunk call = {each, state};
     return each_row(store, S_ACTIVITY, session_id, activity_of, &call);
+}
+
+static int host_of(sqlite3_stmt *st, void *state)
+{
+    struct call_host_chunk *call = state;
+    struct ws_host_chunk chunk = {
+        .process_id = sqlite3_column_int64(st, 0),
+        .type = (uint16_t)sqlite3_column_int(st, 1),
+        .rows = u32(st, 2),
+        .data = sqlite3_column_blob(st, 3),
+        .length = (size_t)sqlite3_column_bytes(st, 3),
+    };
+    return call->each(call->state, &chunk);
+}
+
+int ws_store_each_host(struct ws_store *store, int64_t session_id,
+                       int (*each)(void *state, const struct ws_host_chunk *chunk), void *state)
+{
+    struct call_host_chunk call = {each, state};
+    return each_row(store, S_HOST, session_id, host_of, &call);
+}
+
+int ws_store_get_text(struct ws_store *store, int64_t text_id, char *out, size_t cap)
+{
+    sqlite3_stmt *st = store->prepared[S_TEXT_GET];
+    int err = 0;
+    int rc = sqlite3_bind_int64(st, 1, text_id);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW)
+        snprintf(out, cap, "%s", text(st, 0));
+    else
+        err = rc == SQLITE_DONE ? -WS_ENOENT : fail(store, rc);
+    done(store, S_TEXT_GET);
+    return err;
 }
 
 static int status_of(sqlite3_stmt *st, void *state)
@@ -1353,6 +1406,8 @@ static const char *const copies[] = {
     "INSERT INTO context SELECT * FROM src.context WHERE process_id IN (SELECT id FROM process)",
     "INSERT INTO kernel SELECT * FROM src.kernel WHERE session_id = ?1",
     "INSERT INTO activity SELECT * FROM src.activity WHERE session_id = ?1",
+    "INSERT INTO host SELECT * FROM src.host WHERE session_id = ?1",
+    "INSERT INTO text SELECT * FROM src.text WHERE EXISTS (SELECT 1 FROM host)",
     "INSERT INTO profile SELECT * FROM src.profile WHERE session_id = ?1",
     "INSERT INTO metric_key SELECT * FROM src.metric_key WHERE id IN "
     "(SELECT key_id FROM src.metric WHERE profile_id IN (SELECT id FROM profile))",

@@ -123,6 +123,11 @@ void ws_activity_unpack(struct ws_activity_row *row, const uint8_t at[WS_ACTIVIT
 int ws_store_add_activity(struct ws_store *store, int64_t session_id, int64_t process_id, enum ws_activity_kind kind,
                           int64_t start_ns, int64_t end_ns, const uint8_t *data, uint32_t rows);
 
+/* Records of the host, wire-encoded one after another, each with its length; `name` is a row of `text`. */
+int ws_store_add_host(struct ws_store *store, int64_t session_id, int64_t process_id, uint16_t type, uint32_t rows,
+                      const uint8_t *data, size_t length);
+int ws_store_put_text(struct ws_store *store, struct ws_text text, int64_t *text_id);
+
 /* A launch with counters; one that is there already (same process and number) keeps its row. */
 int ws_store_put_profile(struct ws_store *store, int64_t session_id, int64_t process_id, int64_t kernel_id,
                          const struct ws_rec_profile *rec, int64_t *profile_id);
@@ -210,7 +215,7 @@ int ws_store_each_profile(struct ws_store *store, int64_t session_id,
                           int (*each)(void *state, const struct ws_profile_row *row), void *state);
 
 struct ws_metric_row {
-    int64_t kernel_id, profile_id;
+    int64_t kernel_id, profile_id, key_id;
     const char *key;
     struct ws_value value;
 };
@@ -228,6 +233,19 @@ struct ws_activity_chunk {
 /* By id. A blob whose size does not fit its count is -WS_ECORRUPT. */
 int ws_store_each_activity(struct ws_store *store, int64_t session_id,
                            int (*each)(void *state, const struct ws_activity_chunk *chunk), void *state);
+
+struct ws_host_chunk {
+    int64_t process_id;
+    uint16_t type; /* WS_REC_API, WS_REC_SYNC, … */
+    uint32_t rows;
+    const uint8_t *data; /* [length]; walk with ws_wire_next_record over a struct ws_frame of it */
+    size_t length;
+};
+/* By id. */
+int ws_store_each_host(struct ws_store *store, int64_t session_id,
+                       int (*each)(void *state, const struct ws_host_chunk *chunk), void *state);
+/* The text of a `name`, copied into out[cap] and cut to it; -WS_ENOENT. */
+int ws_store_get_text(struct ws_store *store, int64_t text_id, char *out, size_t cap);
 
 struct ws_status_row {
     int64_t process_id; /* 0 = the session */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * cmd_report.c: `warpsight report [SESSION]`: reads the options, loads, prints in the form that was asked for. */
+#include "../analyzer/err.h"
+#include "cli.h"
+#include "cmd.h"
+#include "reader.h"
+
+#include <stdint.h>
+
+static const struct ws_option options[] = {
+    {"json", 0, NULL, "everything as JSON"},
+    {"csv", 0, NULL, "one line a kernel and metric"},
+    {"kernel", 'k', "NAME", "only kernels of this name; regex:RE finds a part of it"},
+    {"sort", 's', "KEY", "order by duration (default), mean, min, max, launches, gain, name, or a metric"},
+    {"top", 'n', "N", "only the first N kernels"},
+    {"all", 'a', NULL, "describe every kernel, with every metric (default: the first 10, the main ones)"},
+    {"output", 'o', "FILE", "write to FILE"},
+    {NULL, 0, NULL, NULL},
+};
+enum { OPT_JSON, OPT_CSV, OPT_KERNEL, OPT_SORT, OPT_TOP, OPT_ALL, OPT_OUTPUT };
+
+#define DETAILS 10
+
+struct request {
+    bool json, csv, all;
+    const char *session, *kernel, *sort, *output;
+    long long top;
+};
+
+static int read_option(struct request *r, int found, const char *value)
+{
+    switch (found) {
+    case OPT_JSON:
+        r->json = true;
+        break;
+    case OPT_CSV:
+        r->csv = true;
+        break;
+    case OPT_KERNEL:
+        r->kernel = value;
+        break;
+    case OPT_SORT:
+        if (!ws_report_is_sort_key(value))
+            return ws_cli_usage_error("report", "unknown sort key '%s'; see: warpsight list metrics", value);
+        r->sort = value;
+        break;
+    case OPT_TOP:
+        if (!ws_cli_integer(value, 1, INT32_MAX, &r->top))
+            return ws_cli_usage_error("report", "--top needs a whole number from 1, not '%s'", value);
+        break;
+    case OPT_ALL:
+        r->all = true;
+        break;
+    case OPT_OUTPUT:
+        r->output = value;
+        break;
+    default:
+        if (r->session)
+            return ws_cli_usage_error("report", "one session at a time: '%s' or '%s'", r->session, value);
+        r->session = value;
+        break;
+    }
+    return WS_EXIT_OK;
+}
+
+static int print(const struct request *r, const struct ws_session *session, FILE *out)
+{
+    struct ws_json json = {.out = out, .pretty = true};
+    struct ws_text_options text = {.all = r->all, .details = r->all || r->kernel ? SIZE_MAX : DETAILS};
+    if (r->json)
+        return ws_report_json(session, &json);
+    if (r->csv)
+        return ws_report_csv(session, out);
+    return ws_report_text(session, &text, out);
+}
+
+static int report(const struct request *r, struct ws_store *store)
+{
+    struct ws_session *session = NULL;
+    FILE *out;
+    int status = ws_reader_session("report", store, r->session, &session);
+    if (status == WS_EXIT_OK)
+        status = ws_reader_select("report", session, r->kernel, r->sort, (size_t)r->top);
+    if (status == WS_EXIT_OK) {
+        out = ws_reader_output("report", r->output);
+        if (!out)
+            status = WS_EXIT_FAILED;
+        else if (print(r, session, out) != 0)
+            status = ws_reader_close_output("report", out, r->output, ws_cli_failed("report", "out of memory"));
+        else
+            status = ws_reader_close_output("report", out, r->output, WS_EXIT_OK);
+    }
+    ws_report_free(session);
+    return status;
+}
+
+int ws_cmd_report(int argc, char **argv)
+{
+    struct ws_cli cli = {.usage = "[SESSION] [options]",
+                         .about = "What each kernel of a session did, and what to change. SESSION is an id or a name "
+                                  "(see: warpsight list sessions); left out = the newest.",
+                         .options = options,
+                         .argc = argc,
+                         .argv = argv};
+    struct request r = {.json = false};
+    struct ws_store *store = NULL;
+    const char *value;
+    int found;
+    int status;
+    while ((found = ws_cli_next(&cli, &value)) != WS_CLI_END) {
+        if (found == WS_CLI_HELP)
+            return WS_EXIT_OK;
+        status = found == WS_CLI_ERROR ? WS_EXIT_USAGE : read_option(&r, found, value);
+        if (status != WS_EXIT_OK)
+            return status;
+    }
+    if (r.json && r.csv)
+        return ws_cli_usage_error("report", "--json or --csv, not both");
+    status = ws_reader_open("report", &store);
+    if (status == WS_EXIT_OK)
+        status = report(&r, store);
+    ws_store_close(store);
+    return status;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ * names.c: names of kernels for people. */
+#include "names.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libstdc++'s; it has no C header. */
+char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+/* A result above this helps nobody. */
+#define DEMANGLED_MAX ((size_t)16 << 10)
+/* Each reference back to an earlier part may double the result; 2^16 times a short name is still small. Names of
+ * real kernels with more exist, and stay mangled. */
+#define REFERENCES_MAX 16
+/* Template arguments longer than this are folded in the alias. */
+#define ARGUMENTS_MAX 40
+
+static int references(const char *mangled)
+{
+    int n = 0;
+    for (const char *c = mangled; (c = strpbrk(c, "ST")) != NULL; c++) {
+        const char *end = c + 1 + strspn(c + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        n += *end == '_';
+    }
+    return n;
+}
+
+static const char *demangle(struct ws_arena *arena, const char *mangled)
+{
+    const char *result = mangled;
+    char *text;
+    int status = -1;
+    if (strncmp(mangled, "_Z", 2) != 0 || references(mangled) > REFERENCES_MAX)
+        return mangled;
+    text = __cxa_demangle(mangled, NULL, NULL, &status);
+    if (status == 0 && text && strlen(text) <= DEMANGLED_MAX) {
+        const char *copy = ws_arena_text(arena, text);
+        if (copy)
+            result = copy;
+    }
+    free(text);
+    return result;
+}
+
+/* --- taking a demangled name apart --- */
+
+/* The place behind a group that opens at at[0], one of ( < [ {, or at's end. "operator<" and "->" are no groups. */
+static const char *skip_group(const char *at)
+{
+    int depth = 0;
+    for (; *at; at++) {
+        if (strchr("(<[{", *at))
+            depth++;
+        else if (strchr(")]}", *at) || (*at == '>' && at[-1] != '-'))
+            depth--;
+        if (depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+/* Behind "operator" and the symbols that name it, when at stands there; else at. */
+static const char *skip_operator(const char *at)
+{
+    if (strncmp(at, "operator", 8) != 0 || isalnum((unsigned char)at[8]) || at[8] == '_')
+        return at;
+    at += 8;
+    if (strncmp(at, "()", 2) == 0 || strncmp(at, "[]", 2) == 0)
+        return at + 2;
+    return at + strspn(at, "+-*/%^&|~!=<>,");
+}
+
+struct parts {
+    const char *name, *name_end; /* the function's own name with its template arguments */
+    const char *arguments;       /* '<' of these, or name_end */
+};
+
+/* Find the function in "ret scope::name<args>(params) tail". */
+static struct parts take_apart(const char *text)
+{
+    struct parts p = {text, text, text};
+    const char *at = text;
+    p.arguments = NULL;
+    while (*at) {
+        const char *next = skip_operator(at);
+        if (next != at) {
+            at = next;
+            continue;
+        }
+        if (*at == '<' && at > p.name) {
+            p.arguments = at;
+            at = skip_group(at);
+        } else if (*at == '(' || *at == '{' || *at == '[') {
+            const char *end = skip_group(at);
+            /* "(anonymous namespace)::" and "f(int)::{lambda()#1}::" are scopes; a parameter list ends the name. */
+            if (*at == '(' && at > p.name && strncmp(end, "::", 2) != 0)
+                break;
+            at = end;
+        } else if (strncmp(at, "::", 2) == 0 || *at == ' ') {
+            at += *at == ' ' ? 1 : 2;
+            p.name = at;
+            p.arguments = NULL;
+        } else {
+            at++;
+        }
+    }
+    p.name_end = at;
+    if (!p.arguments)
+        p.arguments = at;
+    return p;
+}
+
+static const char *make_alias(struct ws_arena *arena, const struct parts *p)
+{
+    size_t base = (size_t)(p->arguments - p->name);
+    size_t whole = (size_t)(p->name_end - p->name);
+    char *alias;
+    if (whole - base <= ARGUMENTS_MAX)
+        return ws_arena_text_n(arena, p->name, whole);
+    alias = ws_arena_take(arena, base + 8);
+    if (alias)
+        snprintf(alias, base + 8, "%.*s<...>", (int)base, p->name);
+    return alias;
+}
+
+/* Kernels that come with NVIDIA's libraries, by how their names begin or by their scope. */
+static bool is_library(const struct ws_name *n)
+{
+    static const char *const starts[] = {"cublas", "cudnn",  "cusparse", "cufft",   "curand",  "cusolver", "nvjet",
+                                         "nccl",   "sm70_",  "sm75_",    "sm80_",   "sm86_",   "sm89_",    "sm90_",
+                                         "sm100_", "volta_", "turing_",  "ampere_", "hopper_", "gemmk1_",  "gemv2"};
+    static const char *const scopes[] = {"cutlass::", "cub::", "thrust::", "cublasLt", "cudnn::", "nvinfer"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncmp(n->base, starts[i], strlen(starts[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof scopes / sizeof scopes[0]; i++) {
+        const char *at = strstr(n->demangled, scopes[i]);
+        const char *open = strpbrk(n->demangled, "<(");
+        /* In the function's own scope, not in an argument: a user's kernel may well take a thrust iterator. */
+        if (at && (!open || at < open))
+            return true;
+    }
+    return false;
+}
+
+void ws_name_of(struct ws_arena *arena, const char *mangled, struct ws_name *out)
+{
+    struct parts p;
+    out->mangled = mangled;
+    out->demangled = demangle(arena, mangled);
+    p = take_apart(out->demangled);
+    out->alias = make_alias(arena, &p);
+    out->base = ws_arena_text_n(arena, p.name, (size_t)(p.arguments - p.name));
+    if (!out->alias || !*out->alias)
+        out->alias = mangled;
+    if (!out->base || !*out->base)
+        out->base = mangled;
+    out->is_library = is_library(out);
+}
+
+/* --- filters --- */
+
+struct ws_name_filter {
+    char *exact; /* NULL: a regular expression */
+    regex_t regex;
+};
+
+struct ws_name_filter *ws_name_filter_new(const char *text, char *message, size_t cap)
+{
+    struct ws_name_filter *f = calloc(1, sizeof *f);
+    int rc;
+    if (!f) {
+        snprintf(message, cap, "out of memory");
+        return NULL;
+    }
+    if (strncmp(text, "regex:", 6) != 0) {
+        f->exact = strdup(text);
+        if (f->exact)
+            return f;
+        snprintf(message, cap, "out of memory");
+        free(f);
+        return NULL;
+    }
+    rc = regcomp(&f->regex, text + 6, REG_EXTENDED | REG_NOSUB);
+    if (rc == 0)
+        return f;
+    (void)regerror(rc, &f->regex, message, cap);
+    free(f);
+    return NULL;
+}
+
+void ws_name_filter_free(struct ws_name_filter *filter)
+{
+    if (!filter)
+        return;
+    if (!filter->exact)
+        regfree(&filter->regex);
+    free(filter->exact);
+    free(filter);
+}
+
+bool ws_name_filter_fits(const struct ws_name_filter *filter, const struct ws_name *name)
+{
+    if (!filter->exact)
+        return regexec(&filter->regex, name->demangled, 0, NULL, 0) == 0 ||
+               regexec(&filter->regex, name->mangled, 0, NULL, 0) == 0;
+    return strcmp(filter->exact, name->base) == 0 || strcmp(filter->exact, name->alias) == 0 ||
+           strcmp(filter->exact, name->demangled) == 0 || strcmp(filter->exact, name->mangled) == 0;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ * reader.c: how a reading command opens the database, finds a session, picks kernels, writes its output. */
+#include "reader.h"
+
+#include "../analyzer/err.h"
+#include "cli.h"
+#include "ingest.h"
+#include "log.h"
+#include "paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MESSAGE 600
+
+/* Finished spools into the database. That this cannot be done is no reason not to read what is there, unless the
+ * database itself is at fault. */
+static int take_spool(const char *command, const char *db, const char *spool)
+{
+    struct ws_store *store = NULL;
+    struct ws_ingest done;
+    char message[MESSAGE];
+    int err;
+    if (!ws_ingest_has_work(spool))
+        return WS_EXIT_OK;
+    err = ws_store_open(&store, db, WS_STORE_WRITE | WS_STORE_WAIT, message, sizeof message);
+    if (err == -WS_EBUSY || err == -WS_EPERM) {
+        ws_log(WS_WARN, command, "sessions in the spool are not shown yet: %s", message);
+        return WS_EXIT_OK;
+    }
+    if (err != 0)
+        return ws_cli_failed(command, "%s", message);
+    err = ws_ingest_spool(store, spool, &done);
+    if (err == -WS_EPERM)
+        ws_log(WS_WARN, command, "the spool %s is not taken: it belongs to another user", spool);
+    else if (err != 0)
+        (void)ws_cli_failed(command, "cannot take the spool %s: %s", spool,
+                            *ws_store_message(store) ? ws_store_message(store) : ws_err_text(err));
+    ws_store_close(store);
+    return err == 0 || err == -WS_EPERM ? WS_EXIT_OK : WS_EXIT_FAILED;
+}
+
+int ws_reader_open(const char *command, struct ws_store **out)
+{
+    char db[WS_PATH_MAX];
+    char spool[WS_PATH_MAX];
+    char message[MESSAGE];
+    int status;
+    if (ws_path_db(db) != 0)
+        return ws_cli_failed(command, "no place for the database: set WARPSIGHT_DB or HOME");
+    if (ws_path_spool(spool) != 0)
+        return ws_cli_failed(command, "the path of the spool is too long");
+    status = take_spool(command, db, spool);
+    if (status != WS_EXIT_OK)
+        return status;
+    if (ws_store_open(out, db, WS_STORE_READ, message, sizeof message) != 0)
+        return ws_cli_failed(command, "%s", message);
+    return WS_EXIT_OK;
+}
+
+/* --- sessions --- */
+
+struct names {
+    const char *word;
+    char near[3][96];
+    size_t distance[3];
+    size_t count;
+};
+
+/* Keep the three nearest; a name that was seen is not kept twice. */
+static void offer(struct names *n, const char *name)
+{
+    size_t d = ws_cli_distance(n->word, name);
+    size_t at = n->count < 3 ? n->count : 3;
+    if (*name == 0)
+        return;
+    for (size_t i = 0; i < n->count; i++)
+        if (strcmp(n->near[i], name) == 0)
+            return;
+    while (at > 0 && n->distance[at - 1] > d)
+        at--;
+    if (at == 3)
+        return;
+    for (size_t i = n->count < 3 ? n->count : 2; i > at; i--) {
+        memcpy(n->near[i], n->near[i - 1], sizeof n->near[i]);
+        n->distance[i] = n->distance[i - 1];
+    }
+    snprintf(n->near[at], sizeof n->near[at], "%s", name);
+    n->distance[at] = d;
+    if (n->count < 3)
+        n->count++;
+}
+
+static int offer_session(void *state, const struct ws_session_row *row)
+{
+    offer(state, row->name);
+    return 0;
+}
+
+static const char *joined(const struct names *n, char *out, size_t cap)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < n->count && used < cap; i++)
+        used += (size_t)snprintf(out + used, cap - used, "%s'%s'", i ? ", " : "", n->near[i]);
+    /* Names are foreign: a terminal must not obey them. */
+    for (char *c = out; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    return out;
+}
+
+int ws_reader_find(const char *command, struct ws_store *store, const char *which, int64_t *session_id)
+{
+    struct names near = {.word = which ? which : ""};
+    char list[320];
+    int err = ws_store_find_session(store, which, session_id);
+    if (err == 0)
+        return WS_EXIT_OK;
+    if (err != -WS_ENOENT)
+        return ws_cli_failed(command, "%s", ws_store_message(store));
+    if (!which)
+        return ws_cli_failed(command, "no session is recorded yet: try `warpsight run ./your-program`, or `warpsight "
+                                      "import FILE.wscap`");
+    err = ws_store_each_session(store, offer_session, &near);
+    if (err == 0 && near.count > 0)
+        return ws_cli_failed(command, "no session '%s'; the nearest names are %s", which,
+                             joined(&near, list, sizeof list));
+    return ws_cli_failed(command, "no session '%s'; see: warpsight list sessions", which);
+}
+
+int ws_reader_session(const char *command, struct ws_store *store, const char *which, struct ws_session **out)
+{
+    int64_t id;
+    int status = ws_reader_find(command, store, which, &id);
+    int err;
+    if (status != WS_EXIT_OK)
+        return status;
+    err = ws_report_load(store, id, out);
+    if (err != 0)
+        return ws_cli_failed(command, "cannot read session %lld: %s", (long long)id,
+                             *ws_store_message(store) ? ws_store_message(store) : ws_err_text(err));
+    return WS_EXIT_OK;
+}
+
+/* --- kernels --- */
+
+int ws_reader_select(const char *command, struct ws_session *session, const char *text, const char *key, size_t top)
+{
+    struct ws_name_filter *filter = NULL;
+    struct names near = {.word = text ? text : ""};
+    char message[320];
+    int err;
+    if (text && session->kernel_count == 0)
+        return ws_cli_failed(command, "no kernel named '%s': the session has no kernel at all", text);
+    if (text) {
+        filter = ws_name_filter_new(text, message, sizeof message);
+        if (!filter)
+            return ws_cli_usage_error(command, "--kernel %s: %s", text, message);
+        for (size_t i = 0; i < session->kernel_count; i++)
+            offer(&near, session->kernels[i].name.base);
+    }
+    err = ws_report_select(session, filter, key, top);
+    ws_name_filter_free(filter);
+    if (err == -WS_ENOENT && text)
+        return ws_cli_failed(command, "no kernel fits '%s'; the nearest names are %s", text,
+                             joined(&near, message, sizeof message));
+    if (err != 0 && err != -WS_ENOENT)
+        return ws_cli_failed(command, "%s", ws_err_text(err));
+    return WS_EXIT_OK;
+}
+
+/* --- output --- */
+
+FILE *ws_reader_output(const char *command, const char *path)
+{
+    FILE *out;
+    if (!path)
+        return stdout;
+    out = fopen(path, "we");
+    if (!out)
+        (void)ws_cli_failed(command, "cannot write %s: %s", path, strerror(errno));
+    return out;
+}
+
+int ws_reader_close_output(const char *command, FILE *out, const char *path, int status)
+{
+    bool failed;
+    if (out == stdout)
+        return status;
+    failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed)
+        return ws_cli_failed(command, "cannot write %s: %s", path, strerror(errno));
+    return status;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * report.h: one session, from rows to what a person is shown: means over launches, names, warnings, and the
+ * analyzer's word on each kernel. Reads the database, prints nothing.
+ * Read on: report_json.c and report_text.c (print it), analyzer/analyze.h (thinks). */
+#ifndef WS_SERVER_REPORT_H
+#define WS_SERVER_REPORT_H
+
+#include "../analyzer/analyze.h"
+#include "arena.h"
+#include "json.h"
+#include "names.h"
+#include "store.h"
+
+/* One metric of one kernel over its profiled launches. */
+struct ws_stat {
+    const char *key;
+    enum ws_metric_id id; /* WS_METRIC_COUNT: a CUPTI metric outside of the catalogue */
+    struct ws_value mean; /* or the reason of the first launch that has no value */
+    double min, max;      /* of the launches that have it */
+    uint64_t count;       /* of those */
+};
+
+struct ws_times {
+    struct ws_value total; /* s; mean times launches */
+    struct ws_value mean, min, max;
+};
+
+struct ws_kernel {
+    struct ws_kernel_row row;
+    struct ws_name name;
+    size_t device;         /* index into devices, or device_count: not known */
+    uint64_t launches;     /* seen, at least profiled */
+    uint64_t profiled;     /* launches that have at least one counter */
+    struct ws_times times; /* s; origin says which clock: activity trace, or profiler */
+    struct ws_stat *stats; /* [stat_count], in order of arrival */
+    size_t stat_count;
+};
+
+struct ws_warning {
+    const char *code, *message, *remedy; /* remedy may be "" */
+    uint32_t severity;                   /* 0 info, 1 warning, 2 error */
+    uint64_t count;
+};
+
+struct ws_session {
+    struct ws_arena arena;
+    struct ws_session_row row;
+    struct ws_process_row *processes; /* [process_count] */
+    size_t process_count;
+    struct ws_device_row *devices; /* [device_count] */
+    size_t device_count;
+    struct ws_kernel *kernels; /* [kernel_count], longest total time first */
+    size_t kernel_count;
+    struct ws_warning *warnings; /* [warning_count], gravest first */
+    size_t warning_count;
+    double total_s; /* of all kernels that have a time */
+};
+
+/* Load a session. Free with ws_report_free (NULL is allowed).
+ *   errors  -WS_ENOENT no such session; -WS_ENOMEM; of the store */
+int ws_report_load(struct ws_store *store, int64_t session_id, struct ws_session **out);
+void ws_report_free(struct ws_session *session);
+
+/* What the analyzer says of kernels[kernel]. Some 50 KiB: one at a time. */
+void ws_report_analyze(const struct ws_session *session, size_t kernel, struct ws_report *out);
+
+/* The value that a sort key stands for: "duration" (total), "mean", "min", "max", "launches", "gain" or a metric
+ * key; report may be NULL for the first five. Missing when there is none. */
+struct ws_value ws_report_sort_value(const struct ws_kernel *kernel, const struct ws_report *report, const char *key);
+/* Whether key is one of those, or "name". */
+bool ws_report_is_sort_key(const char *key);
+
+/* Keep only the kernels that fit, in the order of key (NULL: as it is), at most top (0: all).
+ * -WS_ENOENT when the filter left none. */
+int ws_report_select(struct ws_session *session, const struct ws_name_filter *filter, const char *key, size_t top);
+
+/* `report --json`, whole; its parts are used by the HTTP API, too. -WS_ENOMEM, before anything is written. */
+int ws_report_json(const struct ws_session *session, struct ws_json *j);
+void ws_report_json_session(struct ws_json *j, const struct ws_session_row *row, const struct ws_session *session);
+void ws_report_json_devices(struct ws_json *j, const struct ws_session *session);
+void ws_report_json_warnings(struct ws_json *j, const struct ws_session *session);
+void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
+                           const struct ws_report *report);
+void ws_report_json_findings(struct ws_json *j, const struct ws_findings *findings);
+/* {"value":…,"unit":…} or {"value":null,"why":…}; min, max when stat is given and launches differ. */
+void ws_report_json_value(struct ws_json *j, struct ws_value value, const char *unit, const struct ws_stat *stat);
+
+struct ws_text_options {
+    size_t details; /* how many kernels are described one by one */
+    bool all;       /* every metric of each */
+};
+/* The report for people; colour and width as text.h decides. -WS_ENOMEM, before anything is written. */
+int ws_report_text(const struct ws_session *session, const struct ws_text_options *options, FILE *out);
+
+/* `--csv`: one line a kernel and metric: kernel,name,grid,block,launches,metric,value,unit,why. */
+int ws_report_csv(const struct ws_session *session, FILE *out);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ * report_json.c: `report --json`: one emitter per shared struct. Keys and nesting are the design's contract; the
+ * HTTP API uses the same emitters. Order of members is fixed, so that two reports can be compared as text. */
+#include "report.h"
+
+#include "../analyzer/err.h"
+#include "../analyzer/rules.h"
+#include "version.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- values --- */
+
+static const char *unit_symbol(enum ws_metric_id id)
+{
+    return id < WS_METRIC_COUNT ? ws_unit_get(ws_metric_get(id)->unit)->symbol : "";
+}
+
+static void put_why(struct ws_json *j, struct ws_value value)
+{
+    ws_json_put_text(j, "why", ws_why_code((enum ws_why)value.why));
+    if (value.input)
+        ws_json_put_text(j, "needs", value.input);
+}
+
+void ws_report_json_value(struct ws_json *j, struct ws_value value, const char *unit, const struct ws_stat *stat)
+{
+    ws_json_object_line(j);
+    if (!ws_has(value)) {
+        ws_json_put_null(j, "value");
+        put_why(j, value);
+        ws_json_end(j);
+        return;
+    }
+    ws_json_put_number(j, "value", value.number);
+    ws_json_put_text(j, "unit", unit);
+    if (stat && stat->count > 1 && stat->min != stat->max) {
+        ws_json_put_number(j, "min", stat->min);
+        ws_json_put_number(j, "max", stat->max);
+    }
+    if (value.grade != WS_GRADE_EXACT)
+        ws_json_put_text(j, "grade", ws_grade_name((enum ws_grade)value.grade));
+    if (value.origin != WS_ORIGIN_SESSION)
+        ws_json_put_text(j, "origin", ws_origin_name((enum ws_origin)value.origin));
+    ws_json_end(j);
+}
+
+/* The number, or null. */
+static void put_value(struct ws_json *j, const char *key, struct ws_value value)
+{
+    if (ws_has(value))
+        ws_json_put_number(j, key, value.number);
+    else
+        ws_json_put_null(j, key);
+}
+
+static void put_dim3(struct ws_json *j, const char *key, struct ws_dim3 d)
+{
+    ws_json_key(j, key);
+    ws_json_array_line(j);
+    ws_json_uint(j, d.x);
+    ws_json_uint(j, d.y);
+    ws_json_uint(j, d.z);
+    ws_json_end(j);
+}
+
+/* --- session, devices, warnings --- */
+
+/* The database's JSON array of texts, read and written anew: what stands there may have been edited. */
+static void put_texts(struct ws_json *j, const char *key, const char *json)
+{
+    cJSON *tree = cJSON_Parse(json);
+    const cJSON *item;
+    ws_json_key(j, key);
+    ws_json_array_line(j);
+    cJSON_ArrayForEach(item, tree)
+    {
+        if (cJSON_IsString(item))
+            ws_json_text(j, item->valuestring);
+    }
+    ws_json_end(j);
+    cJSON_Delete(tree);
+}
+
+/* "2026-11-30T12:00:00.123456789Z", or null for "not known". */
+static void put_time(struct ws_json *j, const char *key, int64_t ns)
+{
+    char text[48];
+    struct tm utc;
+    time_t seconds = (time_t)(ns / 1000000000);
+    size_t n;
+    if (ns <= 0 || !gmtime_r(&seconds, &utc)) {
+        ws_json_put_null(j, key);
+        return;
+    }
+    n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text + n, sizeof text - n, ".%09" PRId64 "Z", ns % 1000000000);
+    ws_json_put_text(j, key, text);
+}
+
+/* 13000 -> "13.0"; 0 = not known. */
+static void put_cuda(struct ws_json *j, uint32_t version)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%u.%u", version / 1000, version % 1000 / 10);
+    ws_json_put_text(j, "cuda", version ? text : NULL);
+}
+
+void ws_report_json_session(struct ws_json *j, const struct ws_session_row *row, const struct ws_session *session)
+{
+    const struct ws_process_row *first = session && session->process_count > 0 ? &session->processes[0] : NULL;
+    ws_json_object(j);
+    ws_json_put_int(j, "id", row->id);
+    ws_json_put_text(j, "name", row->name);
+    ws_json_put_text(j, "source", row->source);
+    ws_json_put_text(j, "exe", row->exe);
+    put_texts(j, "argv", row->argv);
+    if (row->has_exit)
+        ws_json_put_int(j, "exit_status", row->exit_status);
+    else
+        ws_json_put_null(j, "exit_status");
+    put_time(j, "started", row->started_ns);
+    ws_json_put_text(j, "host", row->host);
+    ws_json_put_text(j, "driver", first && *first->driver_text ? first->driver_text : NULL);
+    put_cuda(j, first ? first->driver_version : 0);
+    if (first && first->cupti_version)
+        ws_json_put_uint(j, "cupti", first->cupti_version);
+    else
+        ws_json_put_null(j, "cupti");
+    ws_json_end(j);
+}
+
+void ws_report_json_devices(struct ws_json *j, const struct ws_session *session)
+{
+    ws_json_array(j);
+    for (size_t i = 0; i < session->device_count; i++) {
+        const struct ws_device_row *d = &session->devices[i];
+        char cc[32];
+        snprintf(cc, sizeof cc, "%u.%u", d->device.cc_major, d->device.cc_minor);
+        ws_json_object_line(j);
+        ws_json_put_uint(j, "index", d->device.index);
+        ws_json_put_text(j, "name", d->device.name);
+        ws_json_put_text(j, "uuid", d->uuid);
+        ws_json_put_text(j, "cc", cc);
+        ws_json_put_uint(j, "sms", d->device.sms);
+        ws_json_end(j);
+    }
+    ws_json_end(j);
+}
+
+void ws_report_json_warnings(struct ws_json *j, const struct ws_session *session)
+{
+    ws_json_array(j);
+    for (size_t i = 0; i < session->warning_count; i++) {
+        const struct ws_warning *w = &session->warnings[i];
+        ws_json_object_line(j);
+        ws_json_put_text(j, "code", w->code);
+        ws_json_put_text(j, "message", w->message);
+        ws_json_put_text(j, "remedy", w->remedy);
+        ws_json_end(j);
+    }
+    ws_json_end(j);
+}
+
+/* --- one kernel --- */
+
+static void put_times(struct ws_json *j, const struct ws_times *t)
+{
+    ws_json_key(j, "duration");
+    ws_json_object_line(j);
+    put_value(j, "total", t->total);
+    put_value(j, "mean", t->mean);
+    put_value(j, "min", t->min);
+    put_value(j, "max", t->max);
+    if (!ws_has(t->mean))
+        put_why(j, t->mean);
+    else if (t->mean.origin != WS_ORIGIN_SESSION)
+        ws_json_put_text(j, "origin", ws_origin_name((enum ws_origin)t->mean.origin));
+    ws_json_end(j);
+}
+
+static const struct ws_stat *find_stat(const struct ws_kernel *k, unsigned id)
+{
+    for (size_t i = 0; i < k->stat_count; i++)
+        if (k->stats[i].id == id)
+            return &k->stats[i];
+    return NULL;
+}
+
+/* The spread of a metric belongs to its mean; the duration may come from other launches than the profiled. */
+static const struct ws_stat *spread_of(const struct ws_kernel *k, unsigned id, const struct ws_report *report,
+                                       struct ws_stat *duration)
+{
+    if (id != WS_M_duration || !ws_has(report->metric[id]) || !ws_has(k->times.min))
+        return find_stat(k, id);
+    *duration = (struct ws_stat){.min = k->times.min.number, .max = k->times.max.number, .count = 2};
+    return duration;
+}
+
+static void put_metrics(struct ws_json *j, const struct ws_kernel *k, const struct ws_report *report)
+{
+    ws_json_key(j, "metrics");
+    ws_json_object(j);
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
+        struct ws_stat duration;
+        ws_json_key(j, ws_metric_get((enum ws_metric_id)i)->key);
+        ws_report_json_value(j, report->metric[i], unit_symbol((enum ws_metric_id)i),
+                             spread_of(k, i, report, &duration));
+    }
+    for (size_t i = 0; i < k->stat_count; i++) {
+        if (k->stats[i].id < WS_METRIC_COUNT)
+            continue;
+        ws_json_key(j, k->stats[i].key);
+        ws_report_json_value(j, k->stats[i].mean, "", &k->stats[i]);
+    }
+    ws_json_end(j);
+}
+
+static void put_limits(struct ws_json *j, const struct ws_occupancy *o)
+{
+    ws_json_key(j, "limits");
+    ws_json_object_line(j);
+    for (int i = 0; i < WS_OCC_LIMIT_COUNT; i++) {
+        const char *name = ws_occ_limit_name((enum ws_occ_limit)i);
+        /* The cluster is a limit only of launches that have one. */
+        if (o->limit[i] != WS_OCC_NO_LIMIT)
+            ws_json_put_uint(j, name, o->limit[i]);
+        else if (i != WS_OCC_CLUSTER)
+            ws_json_put_null(j, name);
+    }
+    ws_json_end(j);
+}
+
+static void put_occupancy(struct ws_json *j, const struct ws_report *report)
+{
+    const struct ws_occupancy *o = &report->occupancy;
+    ws_json_key(j, "occupancy");
+    ws_json_object(j);
+    put_value(j, "theoretical", o->theoretical);
+    put_value(j, "achieved", report->metric[WS_M_achieved_occupancy]);
+    if (ws_has(o->theoretical)) {
+        ws_json_put_uint(j, "blocks_per_sm", o->blocks_per_sm);
+        ws_json_put_uint(j, "warps_per_sm", o->warps_per_sm);
+        ws_json_put_text(j, "limiter", ws_occ_limit_name(o->limiter));
+        put_limits(j, o);
+    } else {
+        put_why(j, o->theoretical);
+    }
+    ws_json_end(j);
+}
+
+static void put_point(struct ws_json *j, const struct ws_roof_point *p)
+{
+    ws_json_object_line(j);
+    ws_json_put_text(j, "level", ws_level_name(p->level));
+    ws_json_put_text(j, "precision", ws_precision_name(p->precision));
+    put_value(j, "intensity", p->intensity);
+    put_value(j, "flop_rate", p->flop_rate);
+    put_value(j, "roof", p->measured.roof);
+    ws_json_put_text(j, "roof_source",
+                     ws_has(p->measured.roof) ? "measured" : ws_why_code((enum ws_why)p->measured.roof.why));
+    put_value(j, "percent", p->measured.percent);
+    ws_json_put_text(j, "bound", ws_bound_name(p->measured.bound));
+    ws_json_end(j);
+}
+
+static void put_roofline(struct ws_json *j, const struct ws_roofline *r)
+{
+    ws_json_key(j, "roofline");
+    ws_json_object(j);
+    ws_json_key(j, "points");
+    ws_json_array(j);
+    for (size_t i = 0; i < r->count; i++)
+        put_point(j, &r->points[i]);
+    ws_json_end(j);
+    if (r->count == 0)
+        put_why(j, r->reason);
+    ws_json_end(j);
+}
+
+void ws_report_json_findings(struct ws_json *j, const struct ws_findings *findings)
+{
+    ws_json_array(j);
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct ws_finding *f = &findings->item[i];
+        ws_json_object(j);
+        ws_json_put_text(j, "rule", f->rule->id);
+        ws_json_put_text(j, "severity", ws_severity_name(f->severity));
+        put_value(j, "gain", f->gain);
+        if (!ws_has(f->gain))
+            put_why(j, f->gain);
+        ws_json_put_text(j, "text", f->text);
+        ws_json_key(j, "evidence");
+        ws_json_object_line(j);
+        for (size_t e = 0; e < f->evidence_count; e++)
+            ws_json_put_number(j, f->evidence[e].key, f->evidence[e].number);
+        ws_json_end(j);
+        ws_json_end(j);
+    }
+    ws_json_end(j);
+}
+
+/* A quantity that only an activity record tells. */
+static void put_attribute(struct ws_json *j, const char *key, const struct ws_kernel *k, uint32_t v)
+{
+    if (k->row.has_attributes)
+        ws_json_put_uint(j, key, v);
+    else
+        ws_json_put_null(j, key);
+}
+
+void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
+                           const struct ws_report *report)
+{
+    const struct ws_kernel *k = &session->kernels[kernel];
+    ws_json_object(j);
+    ws_json_put_int(j, "id", k->row.id);
+    ws_json_put_text(j, "name", k->name.alias);
+    ws_json_put_text(j, "demangled", k->name.demangled);
+    ws_json_put_text(j, "mangled", k->name.mangled);
+    put_dim3(j, "grid", k->row.launch.grid);
+    put_dim3(j, "block", k->row.launch.block);
+    put_attribute(j, "regs_per_thread", k, k->row.launch.regs_per_thread);
+    put_attribute(j, "static_smem_bytes", k, k->row.launch.static_smem_bytes);
+    ws_json_put_uint(j, "dynamic_smem_bytes", k->row.launch.dynamic_smem_bytes);
+    ws_json_put_uint(j, "launches", k->launches);
+    ws_json_put_uint(j, "profiled_launches", k->profiled);
+    put_times(j, &k->times);
+    put_metrics(j, k, report);
+    put_occupancy(j, report);
+    put_roofline(j, &report->roofline);
+    ws_json_key(j, "findings");
+    ws_report_json_findings(j, &report->findings);
+    ws_json_end(j);
+}
+
+/* --- all together --- */
+
+int ws_report_json(const struct ws_session *session, struct ws_json *j)
+{
+    struct ws_report *report = malloc(sizeof *report);
+    if (!report)
+        return -WS_ENOMEM;
+    ws_json_object(j);
+    ws_json_key(j, "warpsight");
+    ws_json_object_line(j);
+    ws_json_put_text(j, "version", WS_VERSION);
+    ws_json_end(j);
+    ws_json_key(j, "session");
+    ws_report_json_session(j, &session->row, session);
+    ws_json_key(j, "devices");
+    ws_report_json_devices(j, session);
+    ws_json_key(j, "warnings");
+    ws_report_json_warnings(j, session);
+    ws_json_key(j, "kernels");
+    ws_json_array(j);
+    for (size_t i = 0; i < session->kernel_count; i++) {
+        ws_report_analyze(session, i, report);
+        ws_report_json_kernel(j, session, i, report);
+    }
+    ws_json_end(j);
+    ws_json_key(j, "findings");
+    ws_json_array(j);
+    ws_json_end(j);
+    ws_json_end(j);
+    free(report);
+    return 0;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT
+ * report_text.c: the report for a terminal: kernels by time, what each does, what to change, what is missing.
+ * Every number is shown with its unit by units.def; a missing one shows its reason. */
+#include "report.h"
+
+#include "../analyzer/err.h"
+#include "../analyzer/rules.h"
+#include "text.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LABEL 16u /* columns of the words in front of a kernel's facts */
+#define TEXT 64   /* one formatted value */
+
+/* --- head --- */
+
+static void put_command(struct ws_arena *arena, const struct ws_text_out *t, const struct ws_session_row *row)
+{
+    cJSON *argv = cJSON_Parse(row->argv);
+    const cJSON *item;
+    bool any = false;
+    cJSON_ArrayForEach(item, argv)
+    {
+        if (cJSON_IsString(item)) {
+            ws_text_printf(t, WS_PLAIN, "%s%s", any ? " " : "", ws_text_tame(arena, item->valuestring));
+            any = true;
+        }
+    }
+    if (!any)
+        ws_text_put(t, WS_PLAIN, ws_text_tame(arena, row->exe));
+    cJSON_Delete(argv);
+}
+
+static void put_head(struct ws_arena *arena, const struct ws_text_out *t, const struct ws_session *s)
+{
+    const struct ws_session_row *r = &s->row;
+    ws_text_printf(t, WS_BOLD, "Session %" PRId64, r->id);
+    if (*r->name)
+        ws_text_printf(t, WS_BOLD, " \"%s\"", ws_text_tame(arena, r->name));
+    ws_text_put(t, strcmp(r->source, "measured") == 0 ? WS_GREEN : WS_YELLOW, "  ");
+    ws_text_put(t, strcmp(r->source, "measured") == 0 ? WS_GREEN : WS_YELLOW, r->source);
+    ws_text_put(t, WS_PLAIN, "  ");
+    put_command(arena, t, r);
+    if (r->has_exit)
+        ws_text_printf(t, r->exit_status ? WS_YELLOW : WS_DIM, "  (exit status %" PRId64 ")", r->exit_status);
+    ws_text_put(t, WS_PLAIN, "\n");
+    for (size_t i = 0; i < s->device_count; i++) {
+        const struct ws_device *d = &s->devices[i].device;
+        ws_text_printf(t, WS_DIM, "GPU %u  %s, compute capability %u.%u, %u SMs\n", d->index,
+                       ws_text_tame(arena, d->name), d->cc_major, d->cc_minor, d->sms);
+    }
+    ws_text_put(t, WS_PLAIN, "\n");
+}
+
+/* --- table of kernels --- */
+
+static void add_value(struct ws_table *table, struct ws_value value, enum ws_unit unit)
+{
+    char text[TEXT];
+    if (!ws_has(value)) {
+        ws_table_add(table, "-");
+        return;
+    }
+    ws_unit_format(text, sizeof text, value, unit);
+    ws_table_add(table, text);
+}
+
+static void put_geometry(char *out, size_t size, const struct ws_launch *l)
+{
+    snprintf(out, size, "(%u,%u,%u)x(%u,%u,%u)", l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z);
+}
+
+static void put_kernels(const struct ws_text_out *t, const struct ws_session *s)
+{
+    static const char *const titles[] = {"time", "share", "launches", "mean", "grid x block", "kernel"};
+    struct ws_table table;
+    ws_table_init(&table, "rrrrll");
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        ws_table_add(&table, titles[i]);
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        const struct ws_kernel *k = &s->kernels[i];
+        struct ws_value share = ws_has(k->times.total) && s->total_s > 0
+                                    ? ws_value_of(k->times.total.number / s->total_s)
+                                    : ws_missing(WS_WHY_NOT_COLLECTED, NULL);
+        char geometry[96];
+        put_geometry(geometry, sizeof geometry, &k->row.launch);
+        add_value(&table, k->times.total, WS_UNIT_SECOND);
+        add_value(&table, share, WS_UNIT_RATIO);
+        ws_table_printf(&table, "%" PRIu64, k->launches);
+        add_value(&table, k->times.mean, WS_UNIT_SECOND);
+        ws_table_add(&table, geometry);
+        ws_table_add(&table, k->name.alias);
+    }
+    ws_table_print(&table, t);
+}
+
+/* --- one kernel --- */
+
+struct page {
+    const struct ws_text_out *t;
+    struct ws_arena *arena;
+    const struct ws_kernel *kernel;
+    const struct ws_report *report;
+};
+
+static void label(const struct page *p, const char *word)
+{
+    ws_text_printf(p->t, WS_DIM, "  %-*s", (int)LABEL, word);
+}
+
+static const char *show(char *text, struct ws_value value, enum ws_unit unit)
+{
+    ws_unit_format(text, TEXT, value, unit);
+    return text;
+}
+
+static struct ws_value metric(const struct page *p, enum ws_metric_id id)
+{
+    return p->report->metric[id];
+}
+
+static void put_time(const struct page *p)
+{
+    const struct ws_times *t = &p->kernel->times;
+    char a[TEXT], b[TEXT], c[TEXT];
+    label(p, "time");
+    if (!ws_has(t->mean)) {
+        ws_text_printf(p->t, WS_DIM, "%s\n", show(a, t->mean, WS_UNIT_SECOND));
+        return;
+    }
+    ws_text_printf(p->t, WS_PLAIN, "%s a launch", show(a, t->mean, WS_UNIT_SECOND));
+    if (t->min.number != t->max.number)
+        ws_text_printf(p->t, WS_PLAIN, " (%s to %s)", show(b, t->min, WS_UNIT_SECOND), show(c, t->max, WS_UNIT_SECOND));
+    ws_text_printf(p->t, WS_PLAIN, ", %" PRIu64 " launch%s, %" PRIu64 " with counters", p->kernel->launches,
+                   p->kernel->launches == 1 ? "" : "es", p->kernel->profiled);
+    if (t->mean.origin == WS_ORIGIN_PROFILER_TIME)
+        ws_text_put(p->t, WS_DIM, "; the profiler's clock, 1.5 to 3.3 µs too long");
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+static void put_resources(const struct page *p)
+{
+    const struct ws_launch *l = &p->kernel->row.launch;
+    label(p, "launch");
+    ws_text_printf(p->t, WS_PLAIN, "grid %u x %u x %u, block %u x %u x %u", l->grid.x, l->grid.y, l->grid.z, l->block.x,
+                   l->block.y, l->block.z);
+    if (p->kernel->row.has_attributes)
+        ws_text_printf(p->t, WS_PLAIN, ", %u registers a thread, %u + %u B shared memory a block", l->regs_per_thread,
+                       l->static_smem_bytes, l->dynamic_smem_bytes);
+    else
+        ws_text_printf(p->t, WS_PLAIN, ", %u B dynamic shared memory a block", l->dynamic_smem_bytes);
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+static void put_occupancy(const struct page *p)
+{
+    const struct ws_occupancy *o = &p->report->occupancy;
+    struct ws_value achieved = metric(p, WS_M_achieved_occupancy);
+    char a[TEXT];
+    label(p, "occupancy");
+    if (ws_has(achieved))
+        ws_text_printf(p->t, WS_PLAIN, "%s achieved, ", show(a, achieved, WS_UNIT_RATIO));
+    if (ws_has(o->theoretical))
+        ws_text_printf(p->t, WS_PLAIN, "%s possible: %u of %u warps, %u blocks an SM, limited by %s",
+                       show(a, o->theoretical, WS_UNIT_RATIO), o->warps_per_sm, o->max_warps, o->blocks_per_sm,
+                       ws_occ_limit_name(o->limiter));
+    else
+        ws_text_printf(p->t, WS_DIM, "possible: %s", show(a, o->theoretical, WS_UNIT_RATIO));
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+/* Sectors that would do for what was asked: bytes / 32 a request, at least one. */
+static void put_access(const struct page *p, const char *word, enum ws_metric_id requests, enum ws_metric_id bytes,
+                       enum ws_metric_id per_request, enum ws_metric_id efficiency)
+{
+    struct ws_value r = metric(p, requests);
+    struct ws_value b = metric(p, bytes);
+    struct ws_value s = metric(p, per_request);
+    struct ws_value e = metric(p, efficiency);
+    char a[TEXT], c[TEXT];
+    if (!ws_has(r) || r.number == 0)
+        return;
+    label(p, word);
+    ws_text_put(p->t, ws_has(e) && e.number < 0.75 ? WS_YELLOW : WS_PLAIN, show(a, s, WS_UNIT_SECTOR_PER_REQUEST));
+    if (ws_has(b))
+        ws_text_printf(p->t, WS_PLAIN, ", ideal %.2f", fmax(1, b.number / r.number / 32));
+    if (ws_has(e))
+        ws_text_printf(p->t, WS_PLAIN, ", %s of the bytes used", show(a, e, WS_UNIT_RATIO));
+    ws_text_printf(p->t, WS_DIM, "  (%s)\n", show(c, r, WS_UNIT_REQUEST));
+}
+
+static void put_shared(const struct page *p)
+{
+    struct ws_value ld = metric(p, WS_M_shared_ld_wavefronts_per_request);
+    struct ws_value st = metric(p, WS_M_shared_st_wavefronts_per_request);
+    struct ws_value conflicts = metric(p, WS_M_shared_bank_conflicts);
+    char a[TEXT];
+    if (!ws_has(ld) && !ws_has(st))
+        return;
+    label(p, "shared memory");
+    if (ws_has(ld))
+        ws_text_printf(p->t, WS_PLAIN, "loads %s", show(a, ld, WS_UNIT_WAVEFRONT_PER_REQUEST));
+    if (ws_has(st))
+        ws_text_printf(p->t, WS_PLAIN, "%sstores %s", ws_has(ld) ? ", " : "",
+                       show(a, st, WS_UNIT_WAVEFRONT_PER_REQUEST));
+    if (ws_has(conflicts))
+        ws_text_printf(p->t, conflicts.number > 0 ? WS_YELLOW : WS_PLAIN, ", %.0f bank conflicts%s", conflicts.number,
+                       conflicts.grade == WS_GRADE_UPPER_BOUND ? " at most" : "");
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+static void put_execution(const struct page *p)
+{
+    struct ws_value lanes = metric(p, WS_M_threads_per_instruction);
+    struct ws_value instructions = metric(p, WS_M_inst_executed);
+    char a[TEXT];
+    if (!ws_has(lanes))
+        return;
+    label(p, "lanes");
+    ws_text_printf(p->t, lanes.number < 24 ? WS_YELLOW : WS_PLAIN, "%.1f of 32 active an instruction", lanes.number);
+    ws_text_printf(p->t, WS_DIM, "  (%s)\n", show(a, instructions, WS_UNIT_INST));
+}
+
+static void put_dram(const struct page *p)
+{
+    struct ws_value bytes = metric(p, WS_M_dram_bytes);
+    struct ws_value rate = metric(p, WS_M_dram_bandwidth);
+    struct ws_value busy = metric(p, WS_M_dram_throughput);
+    char a[TEXT], b[TEXT], c[TEXT];
+    if (!ws_has(bytes))
+        return;
+    label(p, "DRAM");
+    ws_text_put(p->t, WS_PLAIN, show(a, bytes, WS_UNIT_BYTE));
+    if (ws_has(rate))
+        ws_text_printf(p->t, WS_PLAIN, ", %s", show(b, rate, WS_UNIT_BYTE_PER_SECOND));
+    if (ws_has(busy))
+        ws_text_printf(p->t, WS_PLAIN, ", %s of its peak", show(c, busy, WS_UNIT_RATIO));
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+/* The three reasons that warps waited for most. */
+static void put_stalls(const struct page *p)
+{
+    const struct ws_stall_bar *bar = &p->report->stalls;
+    bool used[WS_STALL_COUNT] = {false};
+    char a[TEXT];
+    if (!ws_has(bar->stalled))
+        return;
+    label(p, "stalls");
+    for (int n = 0; n < 3; n++) {
+        unsigned best = WS_STALL_COUNT;
+        struct ws_stall stall;
+        for (unsigned i = 0; i < WS_STALL_COUNT; i++)
+            if (!used[i] && ws_has(bar->share[i]) && bar->share[i].number > 0 &&
+                (best == WS_STALL_COUNT || bar->share[i].number > bar->share[best].number))
+                best = i;
+        if (best == WS_STALL_COUNT)
+            break;
+        used[best] = true;
+        ws_stalls_get((enum ws_stall_id)best, &stall);
+        ws_text_printf(p->t, WS_PLAIN, "%s%s %s", n ? ", " : "", stall.reason,
+                       show(a, bar->share[best], WS_UNIT_RATIO));
+    }
+    if (ws_has(bar->issue_rate))
+        ws_text_printf(p->t, WS_DIM, "  (a scheduler issues in %s of its cycles)",
+                       show(a, bar->issue_rate, WS_UNIT_RATIO));
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+static void put_findings(const struct page *p)
+{
+    static const enum ws_style styles[WS_SEVERITY_COUNT] = {WS_DIM, WS_PLAIN, WS_YELLOW, WS_RED};
+    const struct ws_findings *f = &p->report->findings;
+    char a[TEXT];
+    for (size_t i = 0; i < f->count; i++) {
+        const struct ws_finding *one = &f->item[i];
+        ws_text_printf(p->t, styles[one->severity], "  %s %s", one->severity == WS_SEVERITY_INFO ? "i" : "!",
+                       one->rule->id);
+        if (ws_has(one->gain))
+            ws_text_printf(p->t, WS_BOLD, ", up to %s faster", show(a, one->gain, WS_UNIT_RATIO));
+        ws_text_put(p->t, WS_PLAIN, "\n    ");
+        ws_text_wrap(p->t, ws_text_tame(p->arena, one->text), 4, 4);
+    }
+}
+
+static void put_all_metrics(const struct page *p)
+{
+    struct ws_table table;
+    char a[256];
+    ws_table_init(&table, "lrl");
+    ws_table_add(&table, "  metric");
+    ws_table_add(&table, "value");
+    ws_table_add(&table, "");
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
+        const struct ws_metric *m = ws_metric_get((enum ws_metric_id)i);
+        struct ws_value v = p->report->metric[i];
+        ws_unit_format(a, sizeof a, v, m->unit);
+        ws_table_printf(&table, "  %s", m->key);
+        ws_table_add(&table, ws_has(v) ? a : "-");
+        ws_table_add(&table, !ws_has(v) ? a : v.grade != WS_GRADE_EXACT ? ws_grade_name((enum ws_grade)v.grade) : "");
+    }
+    for (size_t i = 0; i < p->kernel->stat_count; i++) {
+        const struct ws_stat *s = &p->kernel->stats[i];
+        if (s->id < WS_METRIC_COUNT)
+            continue;
+        ws_unit_format(a, sizeof a, s->mean, WS_UNIT_NUMBER);
+        ws_table_printf(&table, "  %s", s->key);
+        ws_table_add(&table, ws_has(s->mean) ? a : "-");
+        ws_table_add(&table, ws_has(s->mean) ? "" : a);
+    }
+    ws_table_print(&table, p->t);
+}
+
+static void put_kernel(const struct page *p, bool all)
+{
+    ws_text_printf(p->t, WS_BOLD, "%s\n", ws_text_tame(p->arena, p->kernel->name.alias));
+    put_resources(p);
+    put_time(p);
+    put_occupancy(p);
+    put_access(p, "global loads", WS_M_gld_requests, WS_M_gld_bytes, WS_M_gld_sectors_per_request, WS_M_gld_efficiency);
+    put_access(p, "global stores", WS_M_gst_requests, WS_M_gst_bytes, WS_M_gst_sectors_per_request,
+               WS_M_gst_efficiency);
+    put_shared(p);
+    put_execution(p);
+    put_dram(p);
+    put_stalls(p);
+    put_findings(p);
+    if (all)
+        put_all_metrics(p);
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+/* --- what is missing --- */
+
+struct missing {
+    unsigned kernels; /* that have counters at all */
+    unsigned count[WS_METRIC_COUNT];
+    unsigned char why[WS_METRIC_COUNT];
+};
+
+static void count_missing(struct missing *m, const struct ws_report *report)
+{
+    m->kernels++;
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
+        if (ws_metric_get((enum ws_metric_id)i)->kind != WS_KIND_RAW || ws_has(report->metric[i]))
+            continue;
+        m->count[i]++;
+        m->why[i] = report->metric[i].why;
+    }
+}
+
+/* Raw metrics that no kernel has, by set and reason. */
+static void put_missing(const struct ws_text_out *t, const struct missing *m)
+{
+    bool any = false;
+    for (unsigned set = 0; set < WS_SET_COUNT; set++)
+        for (unsigned why = 1; why < WS_WHY_COUNT; why++) {
+            unsigned n = 0;
+            const char *first = "";
+            for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
+                const struct ws_metric *row = ws_metric_get((enum ws_metric_id)i);
+                if (row->kind != WS_KIND_RAW || (unsigned)row->set != set || m->count[i] != m->kernels ||
+                    m->why[i] != why || *row->cupti == 0)
+                    continue;
+                if (n++ == 0)
+                    first = row->key;
+            }
+            if (n == 0)
+                continue;
+            if (!any)
+                ws_text_put(t, WS_BOLD, "Not collected\n");
+            any = true;
+            ws_text_printf(t, WS_PLAIN, "  %-11s %s%s: ", ws_set_name((enum ws_set)set), first, n > 1 ? ", …" : "");
+            ws_text_printf(t, WS_PLAIN, "%u metric%s: %s", n, n == 1 ? "" : "s", ws_why_text((enum ws_why)why));
+            if (why == WS_WHY_NOT_COLLECTED)
+                ws_text_printf(t, WS_DIM, " (run --set %s)", ws_set_name((enum ws_set)set));
+            ws_text_put(t, WS_PLAIN, "\n");
+        }
+    if (any)
+        ws_text_put(t, WS_PLAIN, "\n");
+}
+
+static void put_warnings(struct ws_arena *arena, const struct ws_text_out *t, const struct ws_session *s)
+{
+    static const enum ws_style styles[] = {WS_DIM, WS_YELLOW, WS_RED};
+    static const char *const words[] = {"note", "warning", "error"};
+    for (size_t i = 0; i < s->warning_count; i++) {
+        const struct ws_warning *w = &s->warnings[i];
+        unsigned severity = w->severity > 2 ? 2 : w->severity;
+        ws_text_printf(t, styles[severity], "%s: ", words[severity]);
+        ws_text_wrap(t, ws_text_tame(arena, w->message), (unsigned)strlen(words[severity]) + 2, 4);
+        if (*w->remedy) {
+            ws_text_put(t, WS_PLAIN, "    ");
+            ws_text_wrap(t, ws_text_tame(arena, w->remedy), 4, 4);
+        }
+    }
+}
+
+int ws_report_text(const struct ws_session *session, const struct ws_text_options *options, FILE *out)
+{
+    struct ws_arena arena = {NULL};
+    struct ws_report *report = malloc(sizeof *report);
+    struct missing *missing = calloc(1, sizeof *missing);
+    struct ws_text_out t;
+    size_t details = options->details < session->kernel_count ? options->details : session->kernel_count;
+    int err = report && missing ? 0 : -WS_ENOMEM;
+    ws_text_init(&t, out);
+    if (err == 0) {
+        put_head(&arena, &t, session);
+        if (session->kernel_count > 0) {
+            put_kernels(&t, session);
+            ws_text_put(&t, WS_PLAIN, "\n");
+        }
+        for (size_t i = 0; i < session->kernel_count; i++) {
+            struct page page = {&t, &arena, &session->kernels[i], report};
+            if (i >= details && session->kernels[i].profiled == 0)
+                continue;
+            ws_report_analyze(session, i, report);
+            if (session->kernels[i].profiled > 0)
+                count_missing(missing, report);
+            if (i < details)
+                put_kernel(&page, options->all);
+        }
+        if (details < session->kernel_count)
+            ws_text_printf(&t, WS_DIM, "%zu more kernels: --all, or --kernel NAME\n\n",
+                           session->kernel_count - details);
+        if (missing->kernels > 0)
+            put_missing(&t, missing);
+        put_warnings(&arena, &t, session);
+    }
+    ws_arena_fini(&arena);
+    free(report);
+    free(missing);
+    return err;
+}
