@@ -337,7 +337,7 @@ int ws_cmd_occupancy(int argc, char **argv)
     struct ws_occupancy o;
     bool done;
     int status = read_all(&cli, &r, &done);
-    if (status != WS_EXIT_OK || done)
+    if (status != WS_EXIT_OK || done || !r.limits)
         return status;
     if (ws_occupancy_of(r.limits, &r.config, &o) != 0) /* threads were checked */
         return ws_cli_failed(COMMAND, "no such configuration");
