@@ -278,6 +278,7 @@ bool ws_activity_start(uint64_t memory_bytes, bool has_api)
     r = ws_cupti.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer);
     if (r != CUPTI_SUCCESS) {
         ws_cupti_complain("trace-failed", "cuptiActivityRegisterCallbacks", r, "");
+        ws_cupti.has_trace = false; /* no flush then: there is nothing to give back to */
         return false;
     }
     is_tracing_kernels = enable_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels");
@@ -370,8 +371,11 @@ void ws_activity_trace_kernels(bool on)
 void ws_activity_flush(bool is_final)
 {
     int64_t from = ws_now_ns();
+    CUptiResult r;
     if (!ws_cupti.has_trace)
         return;
-    (void)ws_cupti.cuptiActivityFlushAll(is_final ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+    r = ws_cupti.cuptiActivityFlushAll(is_final ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+    if (r != CUPTI_SUCCESS)
+        ws_cupti_complain("trace-failed", "cuptiActivityFlushAll", r, "");
     ws_spool_add_cost("flush", 1, ws_now_ns() - from);
 }

@@ -309,6 +309,7 @@ static bool make_config(struct chip *chip)
 
 static bool fill_chip(struct chip *chip, const uint8_t *availability)
 {
+    CUptiResult r;
     chip->host = open_host(chip->name, availability);
     if (!chip->host)
         return false;
@@ -317,7 +318,12 @@ static bool fill_chip(struct chip *chip, const uint8_t *availability)
         ws_spool_status_now("counters-failed", 1, "", "this GPU (%s) has none of the wanted metrics", chip->name);
         return false;
     }
-    if (add_metrics(chip) != CUPTI_SUCCESS) {
+    r = add_metrics(chip);
+    if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_INVALID_PARAMETER) {
+        complain("cuptiProfilerHostConfigAddMetrics", r); /* not about a name: every one would be refused */
+        return false;
+    }
+    if (r != CUPTI_SUCCESS) {
         close_host(chip->host);
         drop_refused(chip, availability);
         chip->host = open_host(chip->name, availability);
@@ -546,7 +552,9 @@ static bool stop_range(struct context *c, uint32_t *pass)
     if (r != CUPTI_SUCCESS)
         return fail_start(c, "cuptiRangeProfilerDecodeData", r);
     r = ws_cupti.cuptiRangeProfilerGetCounterDataInfo(&info);
-    if (r != CUPTI_SUCCESS || info.numTotalRanges == 0) {
+    if (r != CUPTI_SUCCESS)
+        return fail_start(c, "cuptiRangeProfilerGetCounterDataInfo", r);
+    if (info.numTotalRanges == 0) {
         ws_spool_status_now("range-empty", 1, "", "a profiled launch gave no counter range");
         return false;
     }

@@ -25,6 +25,7 @@ struct fake_kernel {
     const char *name; /* mangled */
     uint32_t regs, static_smem, local_bytes;
     uint64_t duration_ns;
+    uint32_t params;                 /* all of 8 bytes */
     void (*body)(void **args);       /* what a launch does, or NULL */
     const struct fake_count *counts; /* metrics that are not here read 0 */
 };
@@ -85,6 +86,24 @@ struct fake_call {
     CUresult result; /* at exit */
     uint32_t correlation;
     uint64_t correlation_data;
+    uint64_t start_ns, end_ns;
+};
+
+/* A wait, or an allocation or its release. */
+struct fake_sync {
+    struct CUctx_st *context;
+    uint32_t stream_id;
+    uint32_t correlation;
+    bool is_context;
+    uint64_t start_ns, end_ns;
+};
+
+struct fake_memory {
+    struct CUctx_st *context;
+    bool is_release;
+    uint64_t address, bytes;
+    uint32_t correlation;
+    uint64_t time_ns;
 };
 
 /* What the fake CUPTI wants to know from the driver. */
@@ -92,6 +111,8 @@ struct fake_hooks {
     void (*call)(bool is_exit, struct fake_call *call);
     void (*launch)(const struct fake_launch *launch);
     void (*copy)(const struct fake_copy *copy);
+    void (*sync)(const struct fake_sync *sync);
+    void (*memory)(const struct fake_memory *memory);
     void (*context)(bool is_created, struct CUctx_st *context);
 };
 

@@ -215,10 +215,12 @@ static CUresult traced(uint32_t cbid, const char *name, const void *params, cons
     if (!fake_cuda_is_initialized())
         return CUDA_ERROR_NOT_INITIALIZED;
     call.correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+    call.start_ns = now_ns();
     if (h)
         h->call(false, &call);
     call.result = do_it(&call, state);
     call.context = current;
+    call.end_ns = now_ns();
     if (h)
         h->call(true, &call);
     return call.result;
@@ -372,21 +374,44 @@ static void wait_until(uint64_t ns)
     nanosleep(&t, NULL);
 }
 
-CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
+struct sync_work {
+    CUstream stream;
+    bool is_context;
+};
+
+static CUresult do_sync(struct fake_call *call, void *state)
 {
+    const struct sync_work *w = state;
+    const struct fake_hooks *h = atomic_load(&hooks);
+    struct fake_sync sync = {.context = current, .correlation = call->correlation, .is_context = w->is_context};
+    struct CUstream_st *stream;
     uint64_t until;
     if (!current)
         return CUDA_ERROR_INVALID_CONTEXT;
+    stream = stream_of(w->stream, false);
+    sync.stream_id = stream->id;
+    sync.start_ns = now_ns();
     pthread_mutex_lock(&lock);
-    until = stream_of(stream, false)->busy_until_ns;
+    until = stream->busy_until_ns;
     pthread_mutex_unlock(&lock);
     wait_until(until);
+    sync.end_ns = now_ns();
+    if (h)
+        h->sync(&sync);
     return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
+{
+    struct sync_work w = {stream, false};
+    cuStreamSynchronize_params p = {stream};
+    return traced(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, "cuStreamSynchronize", &p, NULL, do_sync, &w);
 }
 
 CUresult CUDAAPI cuCtxSynchronize(void)
 {
-    return cuStreamSynchronize(NULL);
+    struct sync_work w = {NULL, true};
+    return traced(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize", NULL, NULL, do_sync, &w);
 }
 
 CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
@@ -449,6 +474,16 @@ CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfu
              : which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? (int)k->static_smem
              : which == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES  ? (int)k->local_bytes
                                                             : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+    if (index >= function->kernel->params)
+        return CUDA_ERROR_INVALID_VALUE;
+    *offset = 8 * index;
+    if (size)
+        *size = 8;
     return CUDA_SUCCESS;
 }
 
@@ -699,21 +734,54 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
 
 /* --- memory: "device" memory is the heap --- */
 
-CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t bytes)
+struct memory_work {
+    CUdeviceptr *out;
+    CUdeviceptr old;
+    size_t bytes;
+};
+
+static void tell_memory(const struct fake_call *call, bool is_release, CUdeviceptr address, size_t bytes)
 {
-    void *p = calloc(1, bytes ? bytes : 1);
-    if (!current) {
-        free(p);
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
-    *out = (CUdeviceptr)(uintptr_t)p;
-    return p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    const struct fake_hooks *h = atomic_load(&hooks);
+    struct fake_memory m = {current, is_release, (uint64_t)address, bytes, call->correlation, now_ns()};
+    if (h)
+        h->memory(&m);
 }
 
-CUresult CUDAAPI cuMemFree(CUdeviceptr p)
+static CUresult do_alloc(struct fake_call *call, void *state)
 {
-    free((void *)(uintptr_t)p);
+    struct memory_work *w = state;
+    void *p;
+    if (!current)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    p = calloc(1, w->bytes ? w->bytes : 1);
+    if (!p)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *w->out = (CUdeviceptr)(uintptr_t)p;
+    tell_memory(call, false, *w->out, w->bytes);
     return CUDA_SUCCESS;
+}
+
+static CUresult do_free(struct fake_call *call, void *state)
+{
+    const struct memory_work *w = state;
+    tell_memory(call, true, w->old, 0);
+    free((void *)(uintptr_t)w->old);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t bytes)
+{
+    struct memory_work w = {out, 0, bytes};
+    cuMemAlloc_v2_params p = {out, bytes};
+    return traced(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2", &p, NULL, do_alloc, &w);
+}
+
+CUresult CUDAAPI cuMemFree(CUdeviceptr old)
+{
+    struct memory_work w = {NULL, old, 0};
+    cuMemFree_v2_params p = {old};
+    return traced(CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, "cuMemFree_v2", &p, NULL, do_free, &w);
 }
 
 /* CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind. */

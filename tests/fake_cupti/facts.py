@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# facts.py: the output of `dump` as JSON, with interned texts put in: for jq in the tests of this folder.
+#   dump FILE… | facts.py   {"hello":[…],"kernels":[…],"profiles":[{…,"metrics":{KEY:number or "why N"}}],"status":[…],…}
+import json
+import re
+import sys
+
+FIELD = re.compile(r" ([a-z_0-9]+)=")
+TEXTS = {"agent_id", "session_token", "session_name", "source", "exe", "argv", "cwd", "host", "boot_id", "rank",
+         "driver_text", "cupti_path", "gpu_uuids", "warpsight", "git_commit", "settings", "uuid", "chip", "text",
+         "params", "code", "message", "remedy", "kind", "reason", "what", "agent"}
+
+
+def number(text):
+    return float(text) if re.search(r"[.en]", text) else int(text)
+
+
+def parse(line):
+    kind, _, rest = line.partition(" ")
+    rest = " " + rest
+    marks = list(FIELD.finditer(rest))
+    record = {}
+    for mark, after in zip(marks, marks[1:] + [None]):
+        value = rest[mark.end():after.start() if after else None]
+        name = mark.group(1)
+        if name in record:  # an "x=" within a text: part of it
+            continue
+        record[name] = value if name in TEXTS or (kind == "device" and name == "name") else number(value)
+    return kind, record
+
+
+facts = {k: [] for k in ("hello", "run", "device", "context", "kernel", "memcpy", "memset", "profile", "status",
+                         "loss", "cost", "bye", "bad", "api", "sync", "memory", "copy_call", "launch_call")}
+strings, profiles = {}, {}
+for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():
+    if line.startswith(("bad", "unknown")):
+        facts["bad"].append(line)
+        continue
+    kind, r = parse(line)
+    if kind == "segment":
+        agent, strings, profiles = r["agent"], {}, {}
+    elif kind == "string":
+        strings[r["id"]] = r["text"]
+    elif kind == "metric":
+        value = r["value"] if r["why"] == 0 else f"why {r['why']}"
+        profiles[r["profile"]]["metrics"][strings[r["key"]]] = value
+    elif kind in facts:
+        if kind in ("kernel", "profile", "api"):
+            r["name"] = strings[r["name"]]
+        if "start_ns" in r:  # jq's numbers are doubles: the difference must be made here
+            r["took_ns"] = r["end_ns"] - r["start_ns"]
+        if kind == "profile":
+            r["metrics"] = {}
+            profiles[r["profile"]] = r
+        r["agent"] = agent
+        facts[kind].append(r)
+json.dump(facts, sys.stdout)

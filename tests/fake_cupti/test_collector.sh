@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_collector.sh: the real collector under the fake CUPTI, by plain preload, judged by what it wrote to the spool.
+# Every number of the program's kernels is known (fake_app.c); every order of calls is checked (fake_cupti.c).
+# One test per habit of CUPTI that was measured on a GPU, and one run for each call failing.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+: "${B:=build}"
+fake=$PWD/$B/fake here=$PWD/tests/fake_cupti
+if [ ! -x "$fake/fake_app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
+    echo "SKIP collector: no CUPTI headers, so there is no collector library"
+    exit 77
+fi
+scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/collector.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+export WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+# The interpreter itself: a version manager's wrapper takes ten times as long.
+python=$(python3 -c 'import sys; print(sys.executable)')
+failed=0
+
+# profile MODE [ARGUMENT]: run the program under the collector; facts.json, and out, err, status of the program.
+profile() {
+    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
+    local start
+    start=$(date +%s%N)
+    LD_PRELOAD="$PWD/$B/libwarpsight.so" timeout -k 2 60 "$fake/fake_app" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    echo $? >"$scratch/status"
+    took_ms=$((($(date +%s%N) - start) / 1000000))
+    find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
+}
+
+# claim NAME JQ: the claim must hold of facts.json, and the log must be free of violations.
+claim() {
+    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
+        echo "FAIL $1: $(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
+        failed=1
+    elif jq -e "$2" "$scratch/facts.json" >/dev/null 2>"$scratch/jq"; then
+        echo "PASS $1"
+    else
+        echo "FAIL $1: not true: $2 $(head -1 "$scratch/jq")"
+        jq -c '{kernels:(.kernel|length), profiles:[.profile[]|{name,m:.metrics.gld_requests}], status:[.status[]|{code,message}], loss:.loss}' "$scratch/facts.json" | head -c 600
+        echo
+        failed=1
+    fi
+}
+count() { grep -c "^config $1" "$FAKE_CUPTI_LOG"; }
+
+# --- the fake itself ---
+
+missing=$(grep -o 'cupti[A-Za-z_0-9]*)' collector/cupti_api.def | tr -d ')' | while read -r call; do
+    nm -D "$fake/libcupti.so.13" | grep -q " T $call\$" || echo "$call"
+done)
+[ -z "$missing" ] && echo "PASS the fake has every call of cupti_api.def" || {
+    echo "FAIL the fake has every call of cupti_api.def: lacks" $missing
+    failed=1
+}
+
+# --- values ---
+
+profile basic
+claim "the source is synthetic, never measured" '[.hello[].source] | unique == ["synthetic"]'
+claim "all launches are traced" '[.kernel[].name] | sort == (["_Z6vecaddPKfS0_Pf","_Z6vecaddPKfS0_Pf","_Z6vecaddPKfS0_Pf","_Z9transposePKfPf","_Z9transposePKfPf","_Z5scaleIfEvPT_"] | sort)'
+claim "the first launch of each signature is profiled" '[.profile[].name] | sort == ["_Z5scaleIfEvPT_","_Z6vecaddPKfS0_Pf","_Z9transposePKfPf"]'
+claim "counts are those of the kernel" '.profile[] | select(.name | contains("vecadd")) | .metrics | .gld_requests == 64 and .gld_sectors == 256 and .gst_sectors == 128 and .fp32_add == 1024'
+claim "durations of the profiler are in seconds" '.profile[] | select(.name | contains("vecadd")) | .metrics.duration | . > 0.0000119 and . < 0.0000121'
+claim "conflict counts are those of the kernel" '.profile[] | select(.name | contains("transpose")) | .metrics | .shared_ld_wavefronts == 1024 and .shared_ld_requests == 32'
+claim "a replayed launch has no time of its own" '[.kernel[] | select(.name | contains("vecadd")) | .took_ns] | sort == [0, 10000, 10000]'
+claim "geometry, registers and shared memory" '.kernel[] | select(.name | contains("scale")) | .grid_x == 8 and .block_x == 128 and .cluster_x == 2 and .regs_per_thread == 32 and .dynamic_smem_bytes == 512 and .local_bytes_per_thread == 8'
+claim "copies and sets" '[.memcpy[].copy_kind] == [1,1,2] and .memset[0].bytes == 4096 and .memcpy[0].bytes == 4096'
+claim "the device is described" '.device[-1] | .name == "Fake GPU 0" and .chip == "GH100" and .sms == 132 and .l2_bytes == 62914560'
+claim "it ends with BYE and nothing dropped" '.bye | length == 1 and .[0].dropped == 0'
+claim "its cost is told" '[.cost[].what] | contains(["startup","profile"])'
+
+WARPSIGHT_SET=core,api profile basic
+claim "set api: calls, waits, allocations, addresses" '(any(.api[]; .name == "cuLaunchKernel" and .domain == 1)) and
+    ([.sync[].sync_kind] == [4]) and ([.memory[] | .bytes] == [4096,4096,4096]) and (.copy_call | length == 3) and (.launch_call | length == 4)'
+WARPSIGHT_SET=core,api profile bad-launch
+claim "set api: a call that fails has its code" 'any(.api[]; .name == "cuLaunchKernel" and .return_code == 1)'
+
+# --- which launches ---
+
+WARPSIGHT_REPLAY_MODE=none profile basic
+claim "without counters everything is timed" '(.profile == []) and ([.kernel[] | select(.took_ns > 0)] | length == 6)'
+WARPSIGHT_SET=trace profile basic
+claim "set trace asks for no counter" '(.profile == []) and (.kernel | length == 6)'
+WARPSIGHT_KERNEL=transpose profile basic
+claim "an exact name filters" '[.profile[].name] == ["_Z9transposePKfPf"] and (.kernel | length == 6)'
+WARPSIGHT_KERNEL=regex:add profile basic
+claim "an expression filters" '[.profile[].name] == ["_Z6vecaddPKfS0_Pf"]'
+WARPSIGHT_KERNEL='regex:(' profile basic
+claim "a bad expression is told" '(.profile == []) and any(.status[]; .code == "filter-invalid") and (.kernel | length == 6)'
+WARPSIGHT_LAUNCH_SKIP=1 WARPSIGHT_LAUNCH_COUNT=1 profile basic
+claim "skip and count" '[.profile[] | .name] == ["_Z6vecaddPKfS0_Pf"] and .profile[0].ordinal == 1'
+WARPSIGHT_EVERY=2 profile many 16
+claim "every second launch of each signature" '.profile | length == 8'
+WARPSIGHT_SET=core WARPSIGHT_METRICS=sm__throughput.avg.pct_of_peak_sustained_elapsed profile basic
+claim "a metric by its CUPTI name" '.profile[0].metrics | has("sm__throughput.avg.pct_of_peak_sustained_elapsed") or has("sm_throughput")'
+WARPSIGHT_METRICS=nonsense profile basic
+claim "an unknown metric is not-on-chip and the others are collected" '.profile[0].metrics | .nonsense == "why 2" and .gld_requests == 64'
+
+# --- habits of CUPTI ---
+
+FAKE_CUPTI_NAN=smsp__sass_inst_executed_op_global_ld.sum profile basic
+claim "NaN is no number but not-valid" '[.profile[].metrics.gld_requests] | unique == ["why 4"]'
+FAKE_CUPTI_UNKNOWN=smsp__sass_inst_executed_op_global_ld.sum,dram__bytes_read.sum profile basic
+claim "a metric that the chip lacks is not-on-chip" '[.profile[].metrics.gld_requests] | unique == ["why 2"]'
+claim "the next name of a metric is taken" '.profile[0].metrics.dram_read_bytes | type == "number"'
+FAKE_CUPTI_DROP=17 profile basic
+claim "records that CUPTI dropped are counted" '[.loss[] | select(.reason == "cupti-dropped") | .count] | add == 17'
+FAKE_CUPTI_PASSES=4 WARPSIGHT_REPLAY_MODE=rotate WARPSIGHT_EVERY=1 profile many 64
+claim "rotation: each launch serves one pass, and together they are complete" '
+    ([.profile[] | .mode] | unique == [1]) and
+    ([.profile[] | select(.name | contains("reduce")) | .metrics | to_entries[] | select(.value | type == "number")] | group_by(.key) | length) as $n |
+    ([.profile[] | select(.name | contains("reduce")) | .metrics.gld_requests | numbers] | unique == [7]) and $n > 40'
+claim "rotation: the pass told is the pass served" '
+    [.profile[] | select(.metrics.gld_requests | type == "number") | .pass_index] | unique | length == 1'
+[ "$(count user)" -gt 0 ] && [ "$(count kernel)" = 0 ] && echo "PASS rotation never replays" || { echo "FAIL rotation never replays"; failed=1; }
+profile graph
+claim "kernels of graphs are traced by node" '([.kernel[] | select(.graph_node != 0)] | length == 13) and (any(.status[]; .code == "graph-not-profiled"))'
+profile cooperative
+claim "a cooperative kernel is not replayed" '(.profile == []) and (.kernel | length == 1)'
+profile bad-launch
+claim "a launch that fails gives no counters" '[.profile[] | .block_x] == [256]'
+
+# --- threads, contexts, devices ---
+
+for mode in kernel rotate; do
+    WARPSIGHT_REPLAY_MODE=$mode WARPSIGHT_EVERY=1 FAKE_CUPTI_PASSES=3 profile threads
+    claim "threads ($mode): every count went to its own kernel" '
+        [.profile[] | select(.metrics.inst_executed | type == "number") |
+         {"_Z9transposePKfPf":640,"_Z5scaleIfEvPT_":200,"_Z6reducePKfPf":777}[.name] == .metrics.inst_executed] | length > 10 and all'
+    # In rotation a launch that is counted is not traced.
+    claim "threads ($mode): no launch is lost" '(.kernel | length) + (.profile | map(select(.mode == 1)) | length) == 400'
+done
+profile streams
+claim "streams are told apart" '[.kernel[].stream] | unique | length == 5'
+profile contexts
+claim "contexts that come and go" '([.context[].context] | unique | length == 10) and (.kernel | length == 10) and ([.kernel[].context] | unique | length == 10)'
+FAKE_CUDA_DEVICES=3 profile devices
+claim "devices are told apart" '([.device[].uuid] | unique | length == 3) and ([.kernel[] | .device] | sort == [0,1,1,2,2,2])'
+
+# --- processes ---
+
+profile fork-before
+claim "a child that forked first is a process of its own" '[.hello[].agent_id] | unique | length == 2'
+profile fork-after
+claim "a child forked after CUDA collects nothing" '([.hello[].agent_id] | unique | length == 1) and (.bye | length == 1)'
+WARPSIGHT_SESSION=tok123 profile exec
+claim "exec: both images, one session" '([.hello[].agent_id] | unique | length == 2) and ([.hello[].session_token] | unique == ["tok123"]) and (.kernel | length >= 6)'
+profile kill 9
+claim "killed: what was finished is there" '(.kernel | length == 6) and .bye == []'
+
+# --- each call failing in turn: the program does not notice, and the report is told ---
+
+"$fake/fake_app" basic 12 >"$scratch/plain.out" 2>"$scratch/plain.err"
+# Calls whose failure loses nothing worth telling (a text, an id, freeing things), or that have a fallback.
+quiet=" cuptiSubscribe cuptiGetCallbackName cuptiGetVersion cuptiGetResultString cuptiGetContextId cuptiGetStreamIdEx cuptiProfilerHostDeinitialize cuptiRangeProfilerDisable cuptiActivityGetNumDroppedRecords cuptiActivityDisable cuptiGetDeviceId cuptiProfilerHostGetMetricProperties cuptiActivityGetNextRecord cuptiDeviceGetChipName "
+codes=(15 35 999) # not initialised, no rights, unknown; 39 would be another subscriber
+turn=0
+for call in $(grep -o 'cupti[A-Za-z_0-9]*)' collector/cupti_api.def | tr -d ')'); do
+    code=${codes[$((turn++ % 3))]}
+    FAKE_CUPTI_FAIL=$call:$code WARPSIGHT_SET=core,memory,stalls,api profile basic 12
+    if [ "$(cat "$scratch/status")" != 12 ] || ! cmp -s "$scratch/out" "$scratch/plain.out" || ! cmp -s "$scratch/err" "$scratch/plain.err"; then
+        echo "FAIL $call answers $code: the program noticed (status $(cat "$scratch/status"))"
+        failed=1
+        continue
+    fi
+    case "$quiet" in
+    *" $call "*) claim "$call answers $code: the program does not notice" true ;;
+    *) claim "$call answers $code: the program does not notice, the report knows" "any(.status[]; .message | contains(\"$code\"))" ;;
+    esac
+done
+# Only the third time: the launches before keep their counters.
+FAKE_CUPTI_FAIL=cuptiRangeProfilerStop:999:3 profile many 40
+claim "a failure in the middle keeps what was there" '(.profile | length == 2) and (.kernel | length == 40)'
+# A call that hangs at the end holds the program up for two seconds at most.
+FAKE_CUPTI_DELAY=cuptiActivityFlushAll:20000 profile basic 12
+[ "$(cat "$scratch/status")" = 12 ] && [ $took_ms -lt 4000 ] && echo "PASS a CUPTI that hangs at exit is left behind" || {
+    echo "FAIL a CUPTI that hangs at exit is left behind: status $(cat "$scratch/status") after $took_ms ms"
+    failed=1
+}
+exit $failed
