@@ -171,6 +171,13 @@ class ws_run
         wrong += !problem.empty();
     }
 
+    /* A variant that this GPU cannot run, and why. */
+    void skip(const char *name, const char *reason) const
+    {
+        if (wants(name))
+            std::printf("skip   %s %s: %s\n", id, name, reason);
+    }
+
     ws_random random;
     int wrong = 0; /* variants with a wrong result so far */
 
