@@ -81,12 +81,18 @@ $(B)/gen/schema_sql.h: server/schema.sql Makefile
 	$(call msg,GEN,$@)
 	$(Q)mkdir -p $(@D) && { echo "/* generated from server/schema.sql */"; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; } >$@
 
+# The expected counters travel inside the program: `warpsight kernels verify` works anywhere.
+EXPECT := $(sort $(wildcard kernels/*.expect))
+$(B)/gen/expect_list.h: $(EXPECT) Makefile
+	$(call msg,GEN,$@)
+	$(Q)mkdir -p $(@D) && { echo "/* generated from the .expect files of kernels/ */"; for f in $(EXPECT); do n=$${f##*/}; echo "WS_EXPECT_FILE(\"$${n%.expect}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $$f; echo ")"; done; } >$@
+
 $(B)/gen/version.h: .FORCE
 	$(Q)mkdir -p $(@D) && printf '/* generated */\n#define WS_VERSION "%s"\n#define WS_GIT_COMMIT "%s"\n' '$(VERSION)' '$(GIT_COMMIT)' >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; }
 .PHONY: .FORCE
 .FORCE:
 
-GENERATED := $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/version.h
+GENERATED := $(B)/gen/expect_list.h $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/version.h
 
 # --- compile -------------------------------------------------------------------------------------
 $(B)/obj/%.o: %.c | $(GENERATED)

@@ -14,6 +14,7 @@ ws_cmd ws_cmd_explain;
 ws_cmd ws_cmd_report;
 ws_cmd ws_cmd_import;
 ws_cmd ws_cmd_list;
+ws_cmd ws_cmd_kernels;
 ws_cmd ws_cmd_occupancy;
 
 #endif
