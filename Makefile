@@ -183,7 +183,7 @@ deps: ## install by apt what is missing, and say so
 
 .PHONY: lint format
 C_FILES = $(shell git ls-files -co --exclude-standard '*.c' '*.h')
-lint: ## format, clang-tidy, analyzer purity, include direction, one-getenv
+lint: $(GENERATED) $(ANALYZER_LIB) ## format, clang-tidy, analyzer purity, include direction, one-getenv
 	$(Q)B=$(B) CUDA_INC=$(CUDA_INC) CUPTI_INC=$(CUPTI_INC) tests/lint.sh
 format: ## clang-format in place
 	$(Q)clang-format -i $(C_FILES)

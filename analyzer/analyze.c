@@ -12,9 +12,10 @@
 static void fill_launch(const struct ws_launch *launch, struct ws_value *metric)
 {
     uint64_t threads = (uint64_t)launch->block.x * launch->block.y * launch->block.z;
+    uint64_t warps = (threads + 31) / 32; /* the last one counts whole */
     double blocks = (double)launch->grid.x * launch->grid.y * launch->grid.z;
     metric[WS_M_launched_threads] = ws_value_of(blocks * (double)threads);
-    metric[WS_M_launched_warps] = ws_value_of(blocks * (double)((threads + 31) / 32));
+    metric[WS_M_launched_warps] = ws_value_of(blocks * (double)warps);
 }
 
 static void fill_occupancy(const struct ws_occupancy *occupancy, struct ws_value *metric)

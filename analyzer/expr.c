@@ -51,7 +51,7 @@ struct parser {
     unsigned depth;
 };
 
-static int parse_comparison(struct parser *p, unsigned *node);
+static int parse_comparison(struct parser *p, unsigned *index);
 
 static int fail(struct parser *p, size_t at, int code)
 {

@@ -125,7 +125,7 @@ int ws_gpus_board(const char *driver_name, struct ws_board *out)
 uint32_t ws_gpus_carveout(const struct ws_limits *limits, uint64_t bytes)
 {
     for (size_t i = 0; i < carveouts[limits->carveouts].n; i++)
-        if ((uint64_t)carveouts[limits->carveouts].kib[i] * 1024 >= bytes)
-            return (uint32_t)carveouts[limits->carveouts].kib[i] * 1024;
+        if ((uint64_t)carveouts[limits->carveouts].kib[i] * 1024u >= bytes)
+            return carveouts[limits->carveouts].kib[i] * 1024u;
     return limits->smem_per_sm;
 }

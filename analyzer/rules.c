@@ -14,7 +14,7 @@ static const struct ws_rule *const rules[] = {
 #include "rules_list.h"
 #undef WS_RULE
 };
-enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
+enum { RULE_COUNT = sizeof rules / sizeof *rules }; /* NOLINT(bugprone-sizeof-expression): an array of pointers */
 /* Formulas build on formulas, but not deeper than derive.h allows. */
 enum { ROOT_DEPTH = 16 };
 
@@ -156,7 +156,7 @@ static void format_text(struct ws_finding *f)
         key = strcspn(p + 1, ":}");
         e = evidence_of(f, p + 1, key);
         if (e)
-            put_number(&t, e->number, p[1 + key] == ':' ? p[2 + key] : '\0');
+            put_number(&t, e->number, p[1 + key] == ':' ? p[2 + key] : 0);
         else
             put(&t, "(not known)", 11);
         p += whole + (p[whole] == '}');

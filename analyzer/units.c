@@ -164,8 +164,9 @@ static void put_missing(struct out *out, struct ws_value value)
 
 size_t ws_unit_format(char *at, size_t size, struct ws_value value, enum ws_unit unit)
 {
-    struct out out = {at, size, 0};
+    struct out out = {NULL, size, 0};
     const struct ws_unit_info *info = ws_unit_get(unit);
+    out.at = at;
     put(&out, "", 0);
     if (!ws_has(value)) {
         put_missing(&out, value);

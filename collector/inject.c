@@ -110,8 +110,8 @@ static void make_id(char out[33])
         memcpy(bytes, &now, 8);
         memcpy(bytes + 8, &pid, 8);
     }
-    for (int i = 0; i < 16; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    for (size_t i = 0; i < 16; i++)
+        snprintf(out + (size_t)2 * i, 3, "%02x", bytes[i]);
 }
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …" → "580.159.04" */

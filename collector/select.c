@@ -241,6 +241,25 @@ static void skip_list(struct parser *p)
         p->is_bad = true;
 }
 
+static void skip_past_underscore(struct parser *p)
+{
+    while (*p->at && *p->at != '_')
+        p->at++;
+    if (*p->at)
+        p->at++;
+}
+
+/* A closure (UlvE_) or an unnamed type (Ut_): its parameters, E, number, _ */
+static void skip_unnamed(struct parser *p)
+{
+    p->at += p->at[1] ? 2 : 1;
+    if (p->at[-1] == 'l')
+        skip_list(p);
+    number(p);
+    if (*p->at == '_')
+        p->at++;
+}
+
 static void skip_type(struct parser *p)
 {
     const char *name;
@@ -255,10 +274,7 @@ static void skip_type(struct parser *p)
     } else if (c == 'S') {
         skip_substitution(p);
     } else if (c == 'T') {
-        while (*p->at && *p->at != '_')
-            p->at++;
-        if (*p->at)
-            p->at++;
+        skip_past_underscore(p);
     } else if (c == 'N' || c == 'I' || c == 'J' || c == 'F' || c == 'X') {
         p->at++;
         skip_list(p);
@@ -271,13 +287,7 @@ static void skip_type(struct parser *p)
     } else if (c == 'D') {
         p->at += p->at[1] ? 2 : 1;
     } else if (c == 'U') {
-        /* closure (UlvE_) or unnamed type (Ut_): its parameters, E, number, _ */
-        p->at += p->at[1] ? 2 : 1;
-        if (p->at[-1] == 'l')
-            skip_list(p);
-        number(p);
-        if (*p->at == '_')
-            p->at++;
+        skip_unnamed(p);
     } else if (strchr("PROKVCG", c)) {
         p->at++;
         skip_type(p);

@@ -8,6 +8,7 @@
 
 #include "../analyzer/occupancy.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,8 +338,9 @@ int ws_cmd_occupancy(int argc, char **argv)
     struct ws_occupancy o;
     bool done;
     int status = read_all(&cli, &r, &done);
-    if (status != WS_EXIT_OK || done || !r.limits)
+    if (status != WS_EXIT_OK || done)
         return status;
+    assert(r.limits);                                  /* else read_all() has said that it is missing */
     if (ws_occupancy_of(r.limits, &r.config, &o) != 0) /* threads were checked */
         return ws_cli_failed(COMMAND, "no such configuration");
     if (r.json)

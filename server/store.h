@@ -56,7 +56,7 @@ int ws_store_add_session(struct ws_store *store, struct ws_text token, const cha
 /* What a process (hello) or `warpsight run` (run) knows of its session; run wins. */
 int ws_store_set_session_hello(struct ws_store *store, int64_t session_id, const char *source,
                                const struct ws_rec_hello *hello);
-int ws_store_set_session_run(struct ws_store *store, int64_t session_id, const struct ws_rec_run *run);
+int ws_store_set_session_run(struct ws_store *store, int64_t session_id, const struct ws_rec_run *rec);
 
 /* "measured", "recorded", …; -WS_ENOENT. */
 int ws_store_get_source(struct ws_store *store, int64_t session_id, char out[16]);
@@ -126,7 +126,7 @@ int ws_store_add_activity(struct ws_store *store, int64_t session_id, int64_t pr
 /* Records of the host, wire-encoded one after another, each with its length; `name` is a row of `text`. */
 int ws_store_add_host(struct ws_store *store, int64_t session_id, int64_t process_id, uint16_t type, uint32_t rows,
                       const uint8_t *data, size_t length);
-int ws_store_put_text(struct ws_store *store, struct ws_text text, int64_t *text_id);
+int ws_store_put_text(struct ws_store *store, struct ws_text words, int64_t *text_id);
 
 /* A launch with counters; one that is there already (same process and number) keeps its row. */
 int ws_store_put_profile(struct ws_store *store, int64_t session_id, int64_t process_id, int64_t kernel_id,

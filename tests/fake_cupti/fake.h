@@ -3,8 +3,8 @@
  * A "module image" is a table of struct fake_kernel: it says what a launch does, how long it takes and what
  * the counters read, so that a test knows every number of the report in advance.
  * Read on: fake_cuda.c (driver), fake_cupti.c (CUPTI and its switches), fake_app.c (the program). */
-#ifndef WS_TESTS_FAKE_H
-#define WS_TESTS_FAKE_H
+#ifndef WS_TESTS_FAKE_CUPTI_FAKE_H
+#define WS_TESTS_FAKE_CUPTI_FAKE_H
 
 #pragma GCC visibility push(default)
 #include <cuda.h>

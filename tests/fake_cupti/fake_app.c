@@ -21,8 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* --- kernels: 1024 threads; vecadd in 4 blocks of 256 --- */
 
 #define N 1024

@@ -39,7 +39,7 @@ TEST(carveouts_go_in_the_steps_of_the_hardware)
                 {7, 5, 0, 32},  {7, 5, 33, 64}, {7, 0, 65, 96},   {8, 0, 101, 132}, {8, 6, 65, 100},
                 {6, 1, 10, 96}, {12, 0, 1, 8},  {12, 0, 100, 100}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_INT(ws_gpus_carveout(ws_gpus_limits(rows[i].major, rows[i].minor), rows[i].ask_kib * 1024u),
+        CHECK_INT(ws_gpus_carveout(ws_gpus_limits(rows[i].major, rows[i].minor), (uint64_t)rows[i].ask_kib * 1024u),
                   rows[i].got_kib * 1024u);
 }
 

@@ -298,7 +298,7 @@ TEST(resync_finds_the_next_frame_or_segment_and_never_stands_still)
 {
     uint8_t bytes[512];
     struct ws_segment_header header = {.number = 0};
-    memset(bytes, 'W', sizeof bytes); /* the first letter of both magics, everywhere */
+    memset(bytes, 'W', sizeof bytes);          /* the first letter of both magics, everywhere */
     CHECK_INT(ws_wire_resync(bytes, 100), 98); /* "WW" at the end may become "WWSF" */
     make_frame(bytes + 37);
     CHECK_INT(ws_wire_resync(bytes, sizeof bytes), 37);
