@@ -7,6 +7,7 @@
 #include "ingest.h"
 #include "log.h"
 #include "paths.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,6 +69,7 @@ struct names {
     char near[3][96];
     size_t distance[3];
     size_t count;
+    struct ws_arena arena;
 };
 
 /* Keep the three nearest; a name that was seen is not kept twice. */
@@ -88,7 +90,7 @@ static void offer(struct names *n, const char *name)
         memcpy(n->near[i], n->near[i - 1], sizeof n->near[i]);
         n->distance[i] = n->distance[i - 1];
     }
-    snprintf(n->near[at], sizeof n->near[at], "%s", name);
+    snprintf(n->near[at], sizeof n->near[at], "%s", ws_text_tame(&n->arena, name));
     n->distance[at] = d;
     if (n->count < 3)
         n->count++;
@@ -100,16 +102,13 @@ static int offer_session(void *state, const struct ws_session_row *row)
     return 0;
 }
 
-static const char *joined(const struct names *n, char *out, size_t cap)
+static const char *joined(struct names *n, char *out, size_t cap)
 {
     size_t used = 0;
     out[0] = 0;
     for (size_t i = 0; i < n->count && used < cap; i++)
         used += (size_t)snprintf(out + used, cap - used, "%s'%s'", i ? ", " : "", n->near[i]);
-    /* Names are foreign: a terminal must not obey them. */
-    for (char *c = out; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    ws_arena_fini(&n->arena);
     return out;
 }
 

@@ -77,6 +77,11 @@ int ws_report_select(struct ws_session *session, const struct ws_name_filter *fi
 /* `report --json`, whole; its parts are used by the HTTP API, too. -WS_ENOMEM, before anything is written. */
 int ws_report_json(const struct ws_session *session, struct ws_json *j);
 void ws_report_json_session(struct ws_json *j, const struct ws_session_row *row, const struct ws_session *session);
+/* Its members without the braces, for objects that add some. session NULL: without driver, cuda, cupti. */
+void ws_report_json_session_members(struct ws_json *j, const struct ws_session_row *row,
+                                    const struct ws_session *session);
+/* "2026-11-30T12:00:00.123456789Z", or null for 0. */
+void ws_report_json_time(struct ws_json *j, const char *key, int64_t ns);
 void ws_report_json_devices(struct ws_json *j, const struct ws_session *session);
 void ws_report_json_warnings(struct ws_json *j, const struct ws_session *session);
 void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,

@@ -86,8 +86,7 @@ static void put_texts(struct ws_json *j, const char *key, const char *json)
     cJSON_Delete(tree);
 }
 
-/* "2026-11-30T12:00:00.123456789Z", or null for "not known". */
-static void put_time(struct ws_json *j, const char *key, int64_t ns)
+void ws_report_json_time(struct ws_json *j, const char *key, int64_t ns)
 {
     char text[48];
     struct tm utc;
@@ -110,10 +109,19 @@ static void put_cuda(struct ws_json *j, uint32_t version)
     ws_json_put_text(j, "cuda", version ? text : NULL);
 }
 
-void ws_report_json_session(struct ws_json *j, const struct ws_session_row *row, const struct ws_session *session)
+static void put_drivers(struct ws_json *j, const struct ws_process_row *first)
 {
-    const struct ws_process_row *first = session && session->process_count > 0 ? &session->processes[0] : NULL;
-    ws_json_object(j);
+    ws_json_put_text(j, "driver", first && *first->driver_text ? first->driver_text : NULL);
+    put_cuda(j, first ? first->driver_version : 0);
+    if (first && first->cupti_version)
+        ws_json_put_uint(j, "cupti", first->cupti_version);
+    else
+        ws_json_put_null(j, "cupti");
+}
+
+void ws_report_json_session_members(struct ws_json *j, const struct ws_session_row *row,
+                                    const struct ws_session *session)
+{
     ws_json_put_int(j, "id", row->id);
     ws_json_put_text(j, "name", row->name);
     ws_json_put_text(j, "source", row->source);
@@ -123,14 +131,16 @@ void ws_report_json_session(struct ws_json *j, const struct ws_session_row *row,
         ws_json_put_int(j, "exit_status", row->exit_status);
     else
         ws_json_put_null(j, "exit_status");
-    put_time(j, "started", row->started_ns);
+    ws_report_json_time(j, "started", row->started_ns);
     ws_json_put_text(j, "host", row->host);
-    ws_json_put_text(j, "driver", first && *first->driver_text ? first->driver_text : NULL);
-    put_cuda(j, first ? first->driver_version : 0);
-    if (first && first->cupti_version)
-        ws_json_put_uint(j, "cupti", first->cupti_version);
-    else
-        ws_json_put_null(j, "cupti");
+    if (session)
+        put_drivers(j, session->process_count > 0 ? &session->processes[0] : NULL);
+}
+
+void ws_report_json_session(struct ws_json *j, const struct ws_session_row *row, const struct ws_session *session)
+{
+    ws_json_object(j);
+    ws_report_json_session_members(j, row, session);
     ws_json_end(j);
 }
 

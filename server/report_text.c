@@ -133,8 +133,8 @@ static void put_time(const struct page *p)
         return;
     }
     ws_text_printf(p->t, WS_PLAIN, "%s a launch", show(a, t->mean, WS_UNIT_SECOND));
-    if (t->min.number != t->max.number)
-        ws_text_printf(p->t, WS_PLAIN, " (%s to %s)", show(b, t->min, WS_UNIT_SECOND), show(c, t->max, WS_UNIT_SECOND));
+    if (strcmp(show(b, t->min, WS_UNIT_SECOND), show(c, t->max, WS_UNIT_SECOND)) != 0)
+        ws_text_printf(p->t, WS_PLAIN, " (%s to %s)", b, c);
     ws_text_printf(p->t, WS_PLAIN, ", %" PRIu64 " launch%s, %" PRIu64 " with counters", p->kernel->launches,
                    p->kernel->launches == 1 ? "" : "es", p->kernel->profiled);
     if (t->mean.origin == WS_ORIGIN_PROFILER_TIME)
@@ -208,8 +208,8 @@ static void put_shared(const struct page *p)
         ws_text_printf(p->t, WS_PLAIN, "%sstores %s", ws_has(ld) ? ", " : "",
                        show(a, st, WS_UNIT_WAVEFRONT_PER_REQUEST));
     if (ws_has(conflicts))
-        ws_text_printf(p->t, conflicts.number > 0 ? WS_YELLOW : WS_PLAIN, ", %.0f bank conflicts%s", conflicts.number,
-                       conflicts.grade == WS_GRADE_UPPER_BOUND ? " at most" : "");
+        ws_text_printf(p->t, conflicts.number > 0 ? WS_YELLOW : WS_PLAIN, ", %s bank conflicts%s",
+                       show(a, conflicts, WS_UNIT_NUMBER), conflicts.grade == WS_GRADE_UPPER_BOUND ? " at most" : "");
     ws_text_put(p->t, WS_PLAIN, "\n");
 }
 

@@ -107,6 +107,7 @@ static size_t bytes_of(const char *text, size_t columns)
 void ws_text_wrap(const struct ws_text_out *t, const char *text, unsigned column, unsigned indent)
 {
     unsigned width = t->width ? t->width : 120;
+    bool is_first = true;
     while (*text) {
         size_t n = strcspn(text, " \n");
         char word[256];
@@ -116,15 +117,16 @@ void ws_text_wrap(const struct ws_text_out *t, const char *text, unsigned column
         memcpy(word, text, n);
         word[n] = 0;
         columns = ws_text_columns(word);
-        if (column > indent && column + columns + 1 > width) {
+        if (!is_first && column + columns + 1 > width) {
             fprintf(t->out, "\n%*s", (int)indent, "");
             column = indent;
-        } else if (column > indent && n > 0) {
+        } else if (!is_first) {
             fputc(' ', t->out);
             column++;
         }
         fputs(word, t->out);
         column += (unsigned)columns;
+        is_first = false;
         text += n;
         text += strspn(text, " \n");
     }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * list_metrics.c: `warpsight list metrics`: the catalogue of metrics.def. */
+#include "../analyzer/metrics.h"
+#include "cli.h"
+#include "json.h"
+#include "lists.h"
+#include "text.h"
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static void print_json(void)
+{
+    struct ws_json j = {.out = stdout, .pretty = true};
+    ws_json_object(&j);
+    ws_json_key(&j, "metrics");
+    ws_json_array(&j);
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
+        const struct ws_metric *m = ws_metric_get((enum ws_metric_id)i);
+        ws_json_object(&j);
+        ws_json_put_text(&j, "key", m->key);
+        ws_json_put_text(&j, "title", m->title);
+        ws_json_put_text(&j, "unit", ws_unit_get(m->unit)->symbol);
+        ws_json_put_text(&j, "doc", or_empty(m->doc));
+        ws_json_put_text(&j, "source", or_empty(m->source));
+        ws_json_put_text(&j, "formula", or_empty(m->formula));
+        ws_json_put_text(&j, "cupti", or_empty(m->cupti));
+        ws_json_end(&j);
+    }
+    ws_json_end(&j);
+    ws_json_end(&j);
+}
+
+int ws_list_metrics(bool as_json)
+{
+    struct ws_text_out t;
+    struct ws_table table;
+    if (as_json) {
+        print_json();
+        return WS_EXIT_OK;
+    }
+    ws_text_init(&t, stdout);
+    ws_table_init(&table, "llll");
+    ws_table_add(&table, "metric");
+    ws_table_add(&table, "unit");
+    ws_table_add(&table, "set");
+    ws_table_add(&table, "what");
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
+        const struct ws_metric *m = ws_metric_get((enum ws_metric_id)i);
+        ws_table_add(&table, m->key);
+        ws_table_add(&table, ws_unit_get(m->unit)->symbol);
+        ws_table_add(&table, m->kind == WS_KIND_RAW ? ws_set_name(m->set) : "derived");
+        ws_table_add(&table, m->title);
+    }
+    ws_table_print(&table, &t);
+    return WS_EXIT_OK;
+}
