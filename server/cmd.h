@@ -12,6 +12,7 @@ typedef int ws_cmd(int argc, char **argv);
 ws_cmd ws_cmd_doctor;
 ws_cmd ws_cmd_explain;
 ws_cmd ws_cmd_report;
+ws_cmd ws_cmd_export;
 ws_cmd ws_cmd_import;
 ws_cmd ws_cmd_list;
 ws_cmd ws_cmd_kernels;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * export_csv.c: `--csv`: RFC 4180, one line a kernel and metric, columns in a fixed order. Values are SI base
  * units and read back exactly; a missing value is an empty cell and its reason stands in `why`. */
-#include "report.h"
+#include "export.h"
 
 #include "../analyzer/err.h"
 
@@ -91,4 +91,9 @@ int ws_report_csv(const struct ws_session *session, FILE *out)
     }
     free(report);
     return 0;
+}
+
+int ws_export_csv(const struct ws_export *e)
+{
+    return ws_report_csv(e->session, e->out);
 }

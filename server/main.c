@@ -18,6 +18,7 @@ struct command {
 static const struct command commands[] = {
     {"doctor", ws_cmd_doctor, "will profiling work on this machine, and if not, what to do"},
     {"report", ws_cmd_report, "what each kernel of a session did, and what to change"},
+    {"export", ws_cmd_export, "a session as CSV, JSON, capture or SQLite file"},
     {"import", ws_cmd_import, "read a capture file into the database"},
     {"kernels", ws_cmd_kernels, "the reference kernels and their known answers"},
     {"occupancy", ws_cmd_occupancy, "what fits on an SM, what limits it, and what if"},

@@ -419,15 +419,15 @@ static int warn_of_exit(struct loader *l)
     return add_warning(l, r->exit_signal != 0, r->exit_signal ? "program-signal" : "program-status", message, "", 1);
 }
 
-/* Gravest first, else as they came: qsort is not stable, an insertion sort of a few dozen rows is. */
-static void sort_warnings(struct ws_session *s)
+/* Gravest first, then by code and message: an order that does not depend on which process was read first. */
+static int by_gravity(const void *a, const void *b)
 {
-    for (size_t i = 1; i < s->warning_count; i++)
-        for (size_t j = i; j > 0 && s->warnings[j - 1].severity < s->warnings[j].severity; j--) {
-            struct ws_warning t = s->warnings[j];
-            s->warnings[j] = s->warnings[j - 1];
-            s->warnings[j - 1] = t;
-        }
+    const struct ws_warning *x = a;
+    const struct ws_warning *y = b;
+    int order = strcmp(x->code, y->code);
+    if (x->severity != y->severity)
+        return x->severity > y->severity ? -1 : 1;
+    return order != 0 ? order : strcmp(x->message, y->message);
 }
 
 static int load_warnings(struct loader *l)
@@ -445,7 +445,8 @@ static int load_warnings(struct loader *l)
         err = ws_store_each_cost(l->store, id, load_cost, &costs);
     if (err == 0)
         err = warn_of_cost(l, &costs);
-    sort_warnings(l->s);
+    if (l->s->warning_count > 0)
+        qsort(l->s->warnings, l->s->warning_count, sizeof *l->s->warnings, by_gravity);
     return err;
 }
 

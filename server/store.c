@@ -130,10 +130,11 @@ static const char schema[] =
     X(PROFILES, "SELECT profile.id, process_id, kernel_id, number, device_idx, context, stream, "                     \
                 "correlation, ordinal, mode, passes, pass_index, cost_ns FROM kernel CROSS JOIN profile "             \
                 "ON kernel_id = kernel.id WHERE kernel.session_id = ?1 ORDER BY profile.id")                          \
-    X(METRICS, "SELECT kernel_id, profile.id, key, value, why, key_id FROM kernel CROSS JOIN profile "                \
-               "ON kernel_id = kernel.id CROSS JOIN metric ON profile_id = profile.id "                               \
-               "CROSS JOIN metric_key ON key_id = metric_key.id WHERE kernel.session_id = ?1 "                        \
-               "ORDER BY kernel_id, profile.id, key_id")                                                              \
+    X(METRICS,                                                                                                        \
+      "SELECT kernel_id, profile.id, key, value, why, key_id, process_id, number FROM kernel CROSS JOIN profile "     \
+      "ON kernel_id = kernel.id CROSS JOIN metric ON profile_id = profile.id "                                        \
+      "CROSS JOIN metric_key ON key_id = metric_key.id WHERE kernel.session_id = ?1 "                                 \
+      "ORDER BY kernel_id, process_id, number, key")                                                                  \
     X(ACTIVITY, "SELECT process_id, kind, start_ns, end_ns, n, data FROM activity WHERE session_id = ?1 ORDER BY id") \
     X(STATUSES, "SELECT process_id, code, message, remedy, severity, count FROM status "                              \
                 "WHERE session_id = ?1 ORDER BY id")                                                                  \
@@ -1257,7 +1258,9 @@ static int metric_of(sqlite3_stmt *st, void *state)
     struct ws_metric_row row = {.kernel_id = sqlite3_column_int64(st, 0),
                                 .profile_id = sqlite3_column_int64(st, 1),
                                 .key = text(st, 2),
-                                .key_id = sqlite3_column_int64(st, 5)};
+                                .key_id = sqlite3_column_int64(st, 5),
+                                .process_id = sqlite3_column_int64(st, 6),
+                                .number = u64(st, 7)};
     if (sqlite3_column_type(st, 3) != SQLITE_NULL) {
         row.value = ws_value_of(sqlite3_column_double(st, 3));
     } else {

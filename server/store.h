@@ -215,11 +215,12 @@ int ws_store_each_profile(struct ws_store *store, int64_t session_id,
                           int (*each)(void *state, const struct ws_profile_row *row), void *state);
 
 struct ws_metric_row {
-    int64_t kernel_id, profile_id, key_id;
+    int64_t kernel_id, profile_id, key_id, process_id;
+    uint64_t number; /* of the profile in its process */
     const char *key;
     struct ws_value value;
 };
-/* By kernel id, profile id, order of arrival of the key. */
+/* By kernel id, process id, profile number, key: an order that does not depend on when rows came. */
 int ws_store_each_metric(struct ws_store *store, int64_t session_id,
                          int (*each)(void *state, const struct ws_metric_row *row), void *state);
 

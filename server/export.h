@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * export.h: a session as a file. One format is one file export_<format>.c and one row of the table in
+ * cmd_export.c. */
+#ifndef WS_SERVER_EXPORT_H
+#define WS_SERVER_EXPORT_H
+
+#include "report.h"
+#include "store.h"
+
+#include <stdio.h>
+
+/* What a format is made from. */
+struct ws_export {
+    struct ws_store *store;
+    const struct ws_session *session;
+    FILE *out;        /* formats that write bytes */
+    const char *path; /* formats that make a file of their own (out is NULL then) */
+    char *message;    /* [cap] one line when the result is not 0; "" = the error's own text */
+    size_t cap;
+};
+
+/* Returns 0 or -WS_E…. Write errors of out are the caller's to find (ferror). */
+typedef int ws_export_function(const struct ws_export *e);
+
+/* Longest path of a file to write. */
+#define WS_EXPORT_PATH_MAX 4096
+
+ws_export_function ws_export_csv;
+ws_export_function ws_export_json;
+ws_export_function ws_export_capture;
+ws_export_function ws_export_sqlite;
+
+/* The capture of a session: segments of wire.h, one agent after another; importing it into an empty database
+ * gives the same report.
+ *   errors  of the store (ws_store_message); -WS_ENOMEM; -WS_EIO when out cannot be written */
+int ws_export_capture_to(struct ws_store *store, int64_t session_id, FILE *out);
+
+#endif
