@@ -6,7 +6,7 @@
 
 #include "metrics.h"
 
-/* How deep formulas may build on formulas; 5 are used. */
+/* How deep formulas may build on formulas; 3 levels are used. */
 #define WS_DERIVE_DEPTH 16
 
 /* Fill the EXPR slots of values[WS_METRIC_COUNT]; RAW and MODEL slots must be set and stay as they are.

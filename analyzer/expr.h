@@ -21,7 +21,7 @@
 
 #include "metrics.h"
 
-/* The longest formula of metrics.def has 55 nodes; nesting is bounded so that hostile text cannot exhaust the stack. */
+/* The longest formula of metrics.def has 38 nodes; nesting is bounded so that hostile text cannot exhaust the stack. */
 #define WS_EXPR_NODES 128
 #define WS_EXPR_DEPTH 32
 

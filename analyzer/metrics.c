@@ -39,7 +39,8 @@ struct ws_catalogue ws_catalogue_get(void)
 unsigned ws_catalogue_find(struct ws_catalogue catalogue, const char *key, size_t length)
 {
     for (unsigned i = 0; i < catalogue.count; i++)
-        if (strlen(catalogue.row[i].key) == length && memcmp(catalogue.row[i].key, key, length) == 0)
+        if (length > 0 && catalogue.row[i].key[0] == key[0] && strlen(catalogue.row[i].key) == length &&
+            memcmp(catalogue.row[i].key, key, length) == 0)
             return i;
     return catalogue.count;
 }

@@ -283,6 +283,30 @@ TEST(tensor_operations_are_taken_from_what_the_chip_counts)
     CHECK_INT(v[WS_M_tensor_ops_fp16].why, WS_WHY_INPUT);
 }
 
+TEST(a_chip_without_tensor_cores_did_no_tensor_operations)
+{
+    static struct ws_value values[WS_METRIC_COUNT];
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
+        values[i] = strncmp(ws_metric_get((enum ws_metric_id)i)->key, "tensor_ops_", 11) == 0
+                        ? ws_missing(WS_WHY_NOT_ON_CHIP, NULL)
+                        : ws_value_of(1);
+    CHECK_INT(ws_derive(values), 0);
+    CHECK_INT(values[WS_M_tensor_ops_fp16].why, WS_WHY_INPUT);
+    check_value(values, WS_M_tensor_flop, 0, EXACT);
+}
+
+TEST(tensor_operations_that_were_not_collected_are_not_zero)
+{
+    static struct ws_value values[WS_METRIC_COUNT];
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
+        values[i] = ws_value_of(1);
+    values[WS_M_tensor_ops_fp16_any] = ws_missing(WS_WHY_NOT_ON_CHIP, NULL);
+    values[WS_M_tensor_ops_fp16_acc32] = ws_missing(WS_WHY_NOT_COLLECTED, NULL);
+    CHECK_INT(ws_derive(values), 0);
+    CHECK_INT(values[WS_M_tensor_flop].why, WS_WHY_INPUT);
+    CHECK_STR(values[WS_M_tensor_flop].input, "tensor_ops_fp16_acc32");
+}
+
 TEST(on_a_chip_without_asynchronous_copies_l1_bytes_are_whole)
 {
     static struct ws_value values[WS_METRIC_COUNT];
