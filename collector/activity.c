@@ -241,8 +241,7 @@ static bool enable_kind(CUpti_ActivityKind kind, const char *what)
     return r == CUPTI_SUCCESS;
 }
 
-/* Unified memory is counted per kind; without this call the kind enables and nothing ever comes. */
-static void enable_unified_memory(void)
+void ws_activity_start_unified_memory(void)
 {
     CUpti_ActivityUnifiedMemoryCounterConfig config[4];
     static const CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
@@ -291,7 +290,6 @@ bool ws_activity_start(uint64_t memory_bytes, bool has_api)
         (void)enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, "runtime calls");
         (void)enable_kind(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "synchronisations");
         (void)enable_kind(CUPTI_ACTIVITY_KIND_MEMORY2, "allocations");
-        enable_unified_memory();
     }
     return has_any;
 }

@@ -14,6 +14,9 @@
  *   has_api  also the host's calls, synchronisations, allocations and unified memory (set `api`) */
 bool ws_activity_start(uint64_t memory_bytes, bool has_api);
 
+/* Set `api`: migrations and page faults of unified memory. Not before a context exists (13, NOT_READY). */
+void ws_activity_start_unified_memory(void);
+
 /* Collect what is finished (or, when final, everything). From the spool's thread only. */
 void ws_activity_flush(bool is_final);
 

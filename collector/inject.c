@@ -308,8 +308,11 @@ static void context_created(CUcontext context)
         return;
     /* Registered now as well, not only at start: exit handlers run last in first out, so this one runs
      * before those that CUDA registered when it was initialised. */
-    if (!atomic_exchange(&has_context, true))
+    if (!atomic_exchange(&has_context, true)) {
         (void)atexit(run_at_exit);
+        if (agent.has_api)
+            ws_activity_start_unified_memory();
+    }
     if (ws_cupti.cuptiGetDeviceId(context, &device) != CUPTI_SUCCESS)
         return;
     (void)ws_cupti.cuptiGetContextId(context, &rec.context);
