@@ -141,8 +141,14 @@ static bool fill_words(uint32_t *to, uint64_t n, const char *how, uint64_t seed,
                 u = below ? (uint32_t)(((uint64_t)next_random(&state) * below) >> 32) : next_random(&state);
             else if (strcmp(how, "iota_u32") == 0)
                 u = (uint32_t)i;
-            else if (strcmp(how, "permutation_u32") == 0) /* full period: n is a power of two */
+            else if (strcmp(how, "value_u32") == 0)
+                u = (uint32_t)value;
+            else if (strcmp(how, "permutation_u32") == 0)
                 u = (uint32_t)((i * 2654435761u + 12345u) & (n - 1));
+            else if (strcmp(how, "ring_u32") == 0) /* one cycle through all: factor 5 mod 8, odd step */
+                u = (uint32_t)((i * 2654435765u + 12345u) & (n - 1));
+            else if (strcmp(how, "scatter_sectors_u32") == 0) /* neighbours fall into different 32-byte sectors */
+                u = (uint32_t)((i % (n / 8) * 2654435761u + 12345u) % (n / 8) * 8 + i / (n / 8));
             else
                 return false;
         }
@@ -172,8 +178,10 @@ static int fill_buffer(struct buffer *b, struct ws_model *model, char *error)
             d[i] = next_random(&state) * 0x1p-32;
         return 0;
     }
-    if (strcmp(how, "permutation_u32") == 0 && (n == 0 || (n & (n - 1)) != 0))
-        return fail(error, -WS_ESYNTAX, "a permutation needs a power of two of elements: buffer", b->name);
+    if ((strcmp(how, "permutation_u32") == 0 || strcmp(how, "ring_u32") == 0 ||
+         strcmp(how, "scatter_sectors_u32") == 0) &&
+        (n < 8 || (n & (n - 1)) != 0))
+        return fail(error, -WS_ESYNTAX, "this fill needs a power of two of words, 8 or more: buffer", b->name);
     if (!fill_words(at, n, how, seed, below, cJSON_IsNumber(value) ? value->valuedouble : 0))
         return fail(error, -WS_ESYNTAX, "unknown fill of buffer", b->name);
     return 0;

@@ -8,7 +8,9 @@
  *                     "args": [ {"buffer": "a"}, {"buffer": "b", "offset": 4}, {"i32": 16777216} ] } ] }
  *
  * fill: zero (also none), random_f32 random_f64 (0 to 1), random_u32 ("below": n), iota_u32, iota_f32,
- *       permutation_u32 (every index once, scattered; the count must be a power of two), value_f32 ("value": x)
+ *       permutation_u32 (every index once, scattered), ring_u32 (the index that follows; one cycle through all),
+ *       scatter_sectors_u32 (every index once, neighbours in different sectors): a power of two of words;
+ *       value_f32, value_u32 ("value": x)
  * args: i8 … i64, u8 … u64, f32, f64, buffer (with offset), bytes ("0a0b…"), struct [args]; their number and sizes
  *       are held against the PTX, which does not say what is a pointer.
  * registers: per thread, as ptxas -v says (at least 16 on a GPU); for the occupancy page, no count depends on it

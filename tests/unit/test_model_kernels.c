@@ -126,6 +126,15 @@ static void judge(const char *stem, int least)
     free(m);
 }
 
+static bool is_sanitized(void)
+{
+    const char *san = getenv("SAN");
+    return san && *san;
+}
+#define FULL_SIZE       \
+    if (is_sanitized()) \
+    SKIP("full size takes too long under a sanitizer")
+
 TEST(vec_add_counts_as_expected)
 {
     judge("vec_add", 5);
@@ -168,20 +177,87 @@ TEST(reductions_count_as_expected)
 
 TEST(matrix_products_count_as_expected)
 {
+    FULL_SIZE;
     judge("matmul", 30);
 }
 
 TEST(fp32_chains_count_as_expected)
 {
+    FULL_SIZE;
     judge("fma_peak", 4);
 }
 
 TEST(fp64_chains_count_as_expected)
 {
+    FULL_SIZE;
     judge("fp64_peak", 4);
 }
 
 TEST(divergent_kernels_count_as_expected)
 {
+    FULL_SIZE;
     judge("diverge", 7);
+}
+
+TEST(partial_warp_count_as_expected)
+{
+    judge("vec_add_tail", 4);
+}
+
+TEST(views_count_as_expected)
+{
+    judge("map_view", 16);
+}
+
+TEST(reductions_by_thread_or_block_count_as_expected)
+{
+    judge("reduce_dim", 16);
+}
+
+TEST(atomics_count_as_expected)
+{
+    FULL_SIZE;
+    judge("atomic_sum", 10);
+}
+
+TEST(occupancy_limited_kernels_count_as_expected)
+{
+    FULL_SIZE;
+    judge("occupancy", 1);
+}
+
+TEST(small_grids_count_as_expected)
+{
+    FULL_SIZE;
+    judge("small_grid", 1);
+}
+
+TEST(broken_waves_count_as_expected)
+{
+    FULL_SIZE;
+    judge("tail_wave", 1);
+}
+
+TEST(unequal_blocks_count_as_expected)
+{
+    FULL_SIZE;
+    judge("imbalance", 2);
+}
+
+TEST(slow_warps_at_barriers_count_as_expected)
+{
+    FULL_SIZE;
+    judge("barrier", 2);
+}
+
+TEST(gathers_count_as_expected)
+{
+    FULL_SIZE;
+    judge("gather", 6);
+}
+
+TEST(half_precision_products_count_as_expected)
+{
+    FULL_SIZE;
+    judge("gemv", 20);
 }
