@@ -16,6 +16,7 @@ struct command {
 
 /* In the order in which a person meets them. */
 static const struct command commands[] = {
+    {"run", ws_cmd_run, "run a CUDA program, measure its kernels, report what slows them down"},
     {"doctor", ws_cmd_doctor, "will profiling work on this machine, and if not, what to do"},
     {"report", ws_cmd_report, "what each kernel of a session did, and what to change"},
     {"export", ws_cmd_export, "a session as CSV, JSON, capture or SQLite file"},
@@ -23,8 +24,6 @@ static const struct command commands[] = {
     {"kernels", ws_cmd_kernels, "the reference kernels and their known answers"},
     {"occupancy", ws_cmd_occupancy, "what fits on an SM, what limits it, and what if"},
     {"explain", ws_cmd_explain, "a rule, a metric or a stall reason: what, why, source"},
-    {"model", ws_cmd_model, "no GPU: run kernels' PTX on the CPU and predict their counters"},
-    {"access", ws_cmd_access, "what a memory access pattern costs: sectors, wavefronts, conflicts"},
     {"list", ws_cmd_list, "what there is to choose from: sessions, metrics, rules, settings"},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -772,8 +772,9 @@ static CUresult do_free(struct fake_call *call, void *state)
 
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t bytes)
 {
-    struct memory_work w = {out, 0, bytes};
-    cuMemAlloc_v2_params p = {out, bytes};
+    struct memory_work w = {NULL, 0, bytes};
+    cuMemAlloc_v2_params p = {NULL, bytes};
+    w.out = p.dptr = out;
     return traced(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2", &p, NULL, do_alloc, &w);
 }
 
