@@ -9,6 +9,7 @@
 
 typedef int ws_cmd(int argc, char **argv);
 
+ws_cmd ws_cmd_access;
 ws_cmd ws_cmd_doctor;
 ws_cmd ws_cmd_explain;
 ws_cmd ws_cmd_report;
@@ -16,6 +17,7 @@ ws_cmd ws_cmd_export;
 ws_cmd ws_cmd_import;
 ws_cmd ws_cmd_list;
 ws_cmd ws_cmd_kernels;
+ws_cmd ws_cmd_model;
 ws_cmd ws_cmd_occupancy;
 ws_cmd ws_cmd_run;
 

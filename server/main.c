@@ -24,6 +24,8 @@ static const struct command commands[] = {
     {"kernels", ws_cmd_kernels, "the reference kernels and their known answers"},
     {"occupancy", ws_cmd_occupancy, "what fits on an SM, what limits it, and what if"},
     {"explain", ws_cmd_explain, "a rule, a metric or a stall reason: what, why, source"},
+    {"model", ws_cmd_model, "no GPU: run kernels' PTX on the CPU and predict their counters"},
+    {"access", ws_cmd_access, "what a memory access pattern costs: sectors, wavefronts, conflicts"},
     {"list", ws_cmd_list, "what there is to choose from: sessions, metrics, rules, settings"},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])

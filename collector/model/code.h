@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * code.h: one kernel decoded for execution: instructions with register offsets, blocks, statistics rows.
+ * Made by decode.c (meaning), cfg.c (blocks, reconvergence), merge.c (shared-load merging), slots.c
+ * (register file); run by exec_body.h. Before slots.c has run, d/s/a/guard hold register numbers; after it,
+ * byte offsets into the warp's register file. */
+#ifndef WS_COLLECTOR_MODEL_CODE_H
+#define WS_COLLECTOR_MODEL_CODE_H
+
+#include "ptx.h"
+
+#define CODE_NONE UINT32_MAX
+
+struct warp;
+struct code_ins;
+typedef void (*exec_fn)(struct warp *w, const struct code_ins *i);
+
+enum code_op {
+#define UN(name, td, ta, expr) OP_##name,
+#define BIN(name, td, ta, tb, expr) OP_##name,
+#define TER(name, td, ta, tb, tc, expr) OP_##name,
+#define CMP(name, t, expr) OP_##name,
+#define OTHER(name) OP_##name,
+#include "ops.def"
+#undef UN
+#undef BIN
+#undef TER
+#undef CMP
+#undef OTHER
+    OP_COUNT
+};
+
+/* Floating-point work by class; lanes are counted, as smsp__sass_thread_inst_executed_op_*_pred_on does. */
+enum code_fp {
+    FP_NONE,
+    FP32_ADD,
+    FP32_MUL,
+    FP32_FMA,
+    FP64_ADD,
+    FP64_MUL,
+    FP64_FMA,
+    FP16_ADD,
+    FP16_MUL,
+    FP16_FMA,
+    FP_COUNT
+};
+
+enum code_bool { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR };
+enum code_round { ROUND_NEAREST, ROUND_ZERO, ROUND_DOWN, ROUND_UP };
+
+enum code_flag {
+    CODE_INVERT = 1,     /* CMP: the comparison's complement */
+    CODE_SATURATE = 2,   /* clamp the f32 result to [0, 1] */
+    CODE_SIGNED = 4,     /* load or convert: sign-extend */
+    CODE_ADDRESS_32 = 8, /* the address register is 32 bits wide */
+    CODE_RETURNS = 16,   /* atomic with a result */
+    CODE_NEGATE_C = 32,  /* third (predicate) source is negated */
+    CODE_NEGATE_A = 64,  /* first (predicate) source is negated */
+    CODE_NEGATE_B = 128,
+    CODE_MERGED = 256, /* shared load that a wider one has taken in: not counted */
+    CODE_SATURATE_INT = 512,
+    CODE_FTZ = 1024,
+    CODE_UNCOUNTED = 4096, /* made by the decoder: not an instruction of the text */
+    CODE_SOFTWARE = 2048,  /* SASS runs a sequence instead: FP counts are a lower bound */
+};
+
+/* One instruction for one warp. */
+struct code_ins {
+    exec_fn fn;    /* the wrapper when a guard, rounding or clamping is there, else inner */
+    exec_fn inner; /* the operation itself */
+    uint32_t d[4];
+    uint32_t s[4];
+    uint32_t a;       /* address register or CODE_NONE */
+    uint32_t guard;   /* predicate or CODE_NONE */
+    int64_t imm;      /* added to the address, or a small immediate */
+    uint32_t stat;    /* row of memory statistics, or CODE_NONE */
+    uint32_t guarded; /* row of guarded-instruction statistics, or CODE_NONE */
+    uint16_t op;
+    uint16_t flags;
+    uint8_t is_guard_negated;
+    uint8_t bytes;       /* memory: per element; cvt: source bytes */
+    uint8_t vec;         /* memory: elements */
+    uint8_t count_bytes; /* memory: width for the counting rules (merged loads: wider than bytes*vec) */
+    uint8_t space;       /* enum ptx_space */
+    uint8_t type;        /* enum ptx_type of the operation */
+    uint8_t type2;       /* cvt: source type; atomics: operation */
+    uint8_t round;
+    uint8_t boolean;
+    uint8_t fp;       /* enum code_fp */
+    uint8_t fp_width; /* values per lane: 2 for f16x2 */
+    uint8_t d_wide;   /* bit k: destination k has 8-byte lanes */
+    uint8_t s_wide;
+    uint32_t line; /* of the PTX text */
+    uint32_t source_line;
+    uint32_t source_file;
+    struct ptx_name opcode;
+};
+
+enum code_end { END_FALL, END_BRANCH, END_EXIT, END_BARRIER, END_INDEXED };
+
+struct code_block {
+    uint32_t first, end; /* instructions [first, end) to execute */
+    uint32_t counted;    /* instructions counted per run, the ending one included */
+    uint32_t ending;     /* index of the ending instruction, or CODE_NONE */
+    uint32_t target;     /* branch: block when taken */
+    uint32_t next;       /* block that follows, or CODE_NONE */
+    uint32_t join;       /* block where diverged lanes meet again, or CODE_NONE = at the exit */
+    enum code_end kind;
+    uint32_t guard; /* branch or exit predicate, or CODE_NONE */
+    bool is_guard_negated;
+};
+
+/* What a register number stands for. */
+enum code_reg_kind { REG_VIRTUAL, REG_CONSTANT, REG_SPECIAL };
+enum code_special {
+    SR_NONE,
+    SR_TID_X,
+    SR_TID_Y,
+    SR_TID_Z,
+    SR_NTID_X,
+    SR_NTID_Y,
+    SR_NTID_Z,
+    SR_CTAID_X,
+    SR_CTAID_Y,
+    SR_CTAID_Z,
+    SR_NCTAID_X,
+    SR_NCTAID_Y,
+    SR_NCTAID_Z,
+    SR_LANEID,
+    SR_WARPID,
+    SR_NWARPID,
+    SR_SMID,
+    SR_NSMID,
+    SR_GRIDID,
+    SR_LANEMASK_EQ,
+    SR_LANEMASK_LE,
+    SR_LANEMASK_LT,
+    SR_LANEMASK_GE,
+    SR_LANEMASK_GT,
+    SR_CLOCK,
+    SR_DYNAMIC_SMEM,
+    SR_TOTAL_SMEM,
+    SR_ZERO,
+    SR_ONE,
+};
+
+struct code_reg {
+    uint8_t kind;
+    uint8_t bytes; /* per lane: 4 or 8; a predicate has one 4-byte mask for the warp */
+    bool is_predicate;
+    uint8_t special;
+    uint64_t value;  /* constant */
+    uint32_t offset; /* slots.c: into the register file */
+};
+
+/* A symbol's address that is known only at launch (global variables), patched into a constant register. */
+enum code_fixup_kind { FIX_VARIABLE, FIX_PARAMS };
+struct code_fixup {
+    enum code_fixup_kind kind;
+    uint32_t reg;
+    uint32_t var; /* variable of the module */
+    int64_t addend;
+};
+
+struct code {
+    const struct ptx_module *module;
+    const struct ptx_func *func;
+    struct code_ins *ins;
+    uint32_t ins_n;
+    struct code_block *blocks;
+    uint32_t blocks_n;
+    struct code_reg *regs;
+    uint32_t regs_n;
+    uint32_t file_bytes; /* register file of one warp */
+    struct code_fixup *fixups;
+    uint32_t fixups_n;
+    uint32_t stats_n; /* rows of memory statistics */
+    uint32_t guarded_n;
+    uint64_t local_bytes; /* per thread, call frames included */
+    uint64_t static_smem; /* bytes, without dynamic */
+    uint64_t param_bytes;
+    uint32_t *param_offset; /* [func->params_n] */
+    uint64_t *var_offset;   /* [module->vars_n]: shared variables; UINT64_MAX = not used */
+    uint32_t merged_loads;  /* shared loads taken into wider ones */
+    char refusal[256];
+};
+
+/* Decode one kernel for the given table of handlers (exec_table()).
+ * merges: shared loads as ptxas would join them. On a refusal the code is still returned with refusal set.
+ * errors -WS_ENOMEM */
+int code_make(const struct ptx_module *module, const struct ptx_func *func, const exec_fn *table, bool merges,
+              struct code **out);
+void code_free(struct code *code);
+
+/* Where control goes after an instruction; parallel to code->ins until cfg_build() has read it. */
+struct code_flow {
+    enum code_end kind;
+    uint32_t target; /* branch: instruction */
+};
+
+/* Steps of code_make(), in this order. Registers are numbers still.
+ * errors -WS_ENOMEM, -WS_ELIMIT (a control flow too large to analyse) */
+int cfg_build(struct code *code, const struct code_flow *flow);
+/* Mark shared loads that ptxas would join into 64- and 128-bit ones. */
+int merge_shared_loads(struct code *code);
+/* Registers become byte offsets; live ranges that do not overlap share them. */
+int slots_assign(struct code *code);
+/* Which registers an instruction reads and writes, in order; returns how many (at most 12). */
+uint32_t code_reads(const struct code_ins *in, uint32_t out[12]);
+uint32_t code_writes(const struct code_ins *in, uint32_t out[12]);
+
+#endif

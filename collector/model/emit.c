@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ * emit.c: modelled launches as wire frames.
+ * One record kind a frame, as the spool writes them; the ingest needs no second path for the model. */
+#include "emit.h"
+
+#include "values.h"
+
+#include "../wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct string {
+    char *text;
+};
+
+struct ws_emit {
+    uint8_t *bytes;
+    size_t n, cap;
+    uint64_t seq, records;
+    struct string *strings; /* id = index + 1 */
+    uint32_t strings_n, strings_cap;
+    uint64_t profiles;
+    uint64_t *ordinals; /* launches seen of each string id as a name */
+    bool has_failed;
+};
+
+static uint8_t *reserve(struct ws_emit *e, size_t more)
+{
+    if (e->has_failed)
+        return NULL;
+    if (e->cap - e->n < more) {
+        size_t cap = e->cap * 2 + more + 65536;
+        uint8_t *bigger = realloc(e->bytes, cap);
+        if (!bigger) {
+            e->has_failed = true;
+            return NULL;
+        }
+        e->bytes = bigger;
+        e->cap = cap;
+    }
+    return e->bytes + e->n;
+}
+
+/* A frame with one record. */
+#define PUT(e, name, type, rec)                                                                \
+    do {                                                                                       \
+        size_t size = ws_wire_size_##name(rec);                                                \
+        uint8_t *put_at = reserve(e, WS_WIRE_FRAME_BYTES + size);                              \
+        size_t put = put_at ? ws_wire_put_##name(rec, put_at + WS_WIRE_FRAME_BYTES, size) : 0; \
+        if (put == 0) {                                                                        \
+            (e)->has_failed = true;                                                            \
+        } else {                                                                               \
+            ws_wire_seal(put_at, type, 0, (uint32_t)put, 1, (e)->seq++);                       \
+            (e)->n += WS_WIRE_FRAME_BYTES + put;                                               \
+            (e)->records++;                                                                    \
+        }                                                                                      \
+    } while (0)
+
+static uint32_t string_id(struct ws_emit *e, const char *text)
+{
+    struct ws_rec_string rec;
+    for (uint32_t k = 0; k < e->strings_n; k++)
+        if (strcmp(e->strings[k].text, text) == 0)
+            return k + 1;
+    if (e->strings_n == e->strings_cap) {
+        uint32_t cap = e->strings_cap ? e->strings_cap * 2 : 128;
+        struct string *bigger = realloc(e->strings, cap * sizeof *bigger);
+        uint64_t *counts = realloc(e->ordinals, cap * sizeof *counts);
+        if (bigger)
+            e->strings = bigger;
+        if (counts)
+            e->ordinals = counts;
+        if (!bigger || !counts) {
+            e->has_failed = true;
+            return 0;
+        }
+        memset(e->ordinals + e->strings_cap, 0, (cap - e->strings_cap) * sizeof *counts);
+        e->strings_cap = cap;
+    }
+    e->strings[e->strings_n].text = strdup(text);
+    if (!e->strings[e->strings_n].text) {
+        e->has_failed = true;
+        return 0;
+    }
+    rec.id = ++e->strings_n;
+    rec.text = ws_text_of(text);
+    PUT(e, string, WS_REC_STRING, &rec);
+    return rec.id;
+}
+
+struct ws_emit *ws_emit_new(const struct ws_emit_session *session, const struct ws_emit_device *device)
+{
+    struct ws_emit *e = calloc(1, sizeof *e);
+    struct ws_segment_header header = {.number = 0, .pid = session->pid, .started_ns = session->started_ns};
+    struct ws_rec_hello hello = {.pid = session->pid, .started_ns = session->started_ns};
+    struct ws_rec_device dev = {.index = 0};
+    struct ws_rec_context context = {.context = 1, .device = 0};
+    uint8_t *at;
+    if (!e)
+        return NULL;
+    at = reserve(e, WS_WIRE_SEGMENT_BYTES);
+    if (!at) {
+        free(e);
+        return NULL;
+    }
+    memcpy(header.agent_id, session->agent_id, sizeof header.agent_id - 1);
+    ws_wire_put_segment(&header, at);
+    e->n += WS_WIRE_SEGMENT_BYTES;
+    hello.agent_id = hello.session_token = ws_text_of(session->agent_id);
+    hello.session_name = ws_text_of(session->name);
+    hello.source = ws_text_of("modelled");
+    hello.exe = ws_text_of(session->exe);
+    hello.argv = ws_text_n(session->argv, session->argv_bytes);
+    hello.cwd = ws_text_of(session->cwd);
+    hello.host = ws_text_of(session->host);
+    hello.boot_id = hello.rank = hello.driver_text = hello.cupti_path = hello.gpu_uuids = hello.settings =
+        ws_text_of("");
+    hello.warpsight = ws_text_of(session->version);
+    hello.git_commit = ws_text_of(session->git_commit);
+    PUT(e, hello, WS_REC_HELLO, &hello);
+    dev.name = ws_text_of(device->name);
+    dev.uuid = ws_text_of("modelled-0");
+    dev.chip = ws_text_of("");
+    dev.cc_major = device->cc_major;
+    dev.cc_minor = device->cc_minor;
+    dev.sms = device->sms;
+    dev.l2_bytes = device->l2_bytes;
+    dev.sm_clock_hz = device->sm_clock_hz;
+    dev.max_warps_per_sm = device->max_warps_per_sm;
+    dev.smem_bytes_per_sm = device->smem_bytes_per_sm;
+    dev.smem_optin_bytes = device->smem_optin_bytes;
+    dev.regs_per_sm = device->regs_per_sm;
+    PUT(e, device, WS_REC_DEVICE, &dev);
+    PUT(e, context, WS_REC_CONTEXT, &context);
+    return e;
+}
+
+static void put_kernel(struct ws_emit *e, uint32_t name, const struct ws_model_launch *l,
+                       const struct ws_model_result *r, uint32_t regs)
+{
+    struct ws_rec_kernel k = {.name = name, .context = 1, .correlation = e->profiles};
+    k.grid_x = l->grid[0];
+    k.grid_y = l->grid[1];
+    k.grid_z = l->grid[2];
+    k.block_x = l->block[0];
+    k.block_y = l->block[1];
+    k.block_z = l->block[2];
+    k.regs_per_thread = regs;
+    k.static_smem_bytes = r->static_smem_bytes;
+    k.dynamic_smem_bytes = l->dynamic_smem_bytes;
+    k.carveout_percent = UINT32_MAX;
+    PUT(e, kernel, WS_REC_KERNEL, &k);
+}
+
+void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_model_launch *launch,
+                    const struct ws_model_result *result, uint32_t regs_per_thread)
+{
+    struct ws_value raw[WS_METRIC_COUNT];
+    struct ws_rec_profile p = {.context = 1, .mode = 0, .passes = 1, .pass_index = UINT32_MAX};
+    uint32_t id = string_id(emit, name);
+    if (id == 0)
+        return;
+    p.profile = p.correlation = ++emit->profiles;
+    p.name = id;
+    p.ordinal = emit->ordinals[id - 1]++;
+    p.grid_x = launch->grid[0];
+    p.grid_y = launch->grid[1];
+    p.grid_z = launch->grid[2];
+    p.block_x = launch->block[0];
+    p.block_y = launch->block[1];
+    p.block_z = launch->block[2];
+    p.dynamic_smem_bytes = launch->dynamic_smem_bytes;
+    put_kernel(emit, id, launch, result, regs_per_thread);
+    PUT(emit, profile, WS_REC_PROFILE, &p);
+    ws_model_values(&result->counts, raw);
+    for (int k = 0; k < WS_METRIC_COUNT; k++) {
+        const struct ws_metric *m = ws_metric_get((enum ws_metric_id)k);
+        struct ws_rec_metric rec = {.profile = p.profile, .value = raw[k].number, .why = raw[k].why};
+        if (m->kind != WS_KIND_RAW)
+            continue;
+        rec.key = string_id(emit, m->key);
+        PUT(emit, metric, WS_REC_METRIC, &rec);
+    }
+    for (uint32_t k = 0; k < result->issues_n; k++)
+        ws_emit_status(emit, "model-issue", 2, result->issues[k].text,
+                       "mend the kernel: on a GPU this fault ends the program", result->issues[k].count);
+    if (result->is_stopped)
+        ws_emit_status(emit, "model-stopped", 1,
+                       "a launch was stopped at its bound of instructions: its counts are too low",
+                       "raise --max-instructions, or model fewer blocks", 1);
+    if (result->counts.fp_is_lower_bound)
+        ws_emit_status(
+            emit, "model-fp-lower-bound", 0,
+            "a kernel divides or takes roots: SASS adds floating-point work there that the model does not see",
+            "measure on a GPU for the exact FLOP", 1);
+}
+
+void ws_emit_status(struct ws_emit *emit, const char *code, uint32_t severity, const char *message, const char *remedy,
+                    uint64_t count)
+{
+    struct ws_rec_status rec = {.severity = severity, .count = count};
+    rec.code = ws_text_of(code);
+    rec.message = ws_text_of(message);
+    rec.remedy = ws_text_of(remedy);
+    PUT(emit, status, WS_REC_STATUS, &rec);
+}
+
+const uint8_t *ws_emit_finish(struct ws_emit *emit, int64_t ended_ns, size_t *bytes)
+{
+    struct ws_rec_bye bye = {.ended_ns = ended_ns};
+    bye.records = emit->records + 1;
+    PUT(emit, bye, WS_REC_BYE, &bye);
+    if (emit->has_failed)
+        return NULL;
+    *bytes = emit->n;
+    return emit->bytes;
+}
+
+void ws_emit_free(struct ws_emit *emit)
+{
+    if (!emit)
+        return;
+    for (uint32_t k = 0; k < emit->strings_n; k++)
+        free(emit->strings[k].text);
+    free(emit->strings);
+    free(emit->ordinals);
+    free(emit->bytes);
+    free(emit);
+}

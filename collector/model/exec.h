@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * exec.h: the state that handlers work on: warp, block context, statistics rows, faults.
+ * exec_body.h holds the handlers and is compiled once per instruction set (exec_base.c, exec_v3.c,
+ * exec_v4.c); launch.c schedules warps and blocks. */
+#ifndef WS_COLLECTOR_MODEL_EXEC_H
+#define WS_COLLECTOR_MODEL_EXEC_H
+
+#include "code.h"
+#include "memory.h"
+
+#include <pthread.h>
+
+/* Generic addresses of shared and local memory: far outside any address a process can have. */
+#define WINDOW_SHARED (1ull << 56)
+#define WINDOW_LOCAL (2ull << 56)
+#define WINDOW_SHIFT 56
+
+/* Statistics of one memory instruction, and what its next execution may reuse. */
+struct mem_row {
+    uint64_t requests; /* executions with at least one active lane */
+    uint64_t lanes;
+    uint64_t sectors, ideal, lines;
+    uint64_t wavefronts, wavefronts_ideal;
+    uint64_t bytes;        /* lanes * width */
+    uint64_t used_bytes;   /* global: what several lanes ask for counts once */
+    uint64_t same_address; /* atomics: sum over requests of the most contended address's lanes */
+    uint64_t lo, hi;       /* the allocation hit last: a bounds check is two compares */
+    /* The last irregular pattern and its counts: loops repeat theirs. */
+    uint32_t pattern_mask, pattern_phase;
+    uint32_t pattern_sectors, pattern_ideal, pattern_lines, pattern_used, pattern_wavefronts, pattern_wavefronts_ideal;
+    uint32_t pattern[32];
+};
+
+struct guard_row {
+    uint64_t runs; /* with at least one lane */
+    uint64_t lanes;
+};
+
+struct block_row {
+    uint64_t runs;
+    uint64_t lanes;
+    uint64_t diverged; /* branches that split the warp */
+};
+
+enum fault_kind { FAULT_NONE, FAULT_BOUNDS, FAULT_ALIGN, FAULT_TRAP, FAULT_BARRIER, FAULT_SPACE, FAULT_KIND_COUNT };
+
+struct fault {
+    enum fault_kind kind;
+    const struct code_ins *ins;
+    uint64_t address;
+    uint32_t block[3];
+    uint32_t thread[3];
+    uint64_t count; /* how often at this instruction */
+};
+#define FAULTS_MAX 16
+
+/* One worker: runs blocks one after another. */
+struct exec_ctx {
+    const struct code *code;
+    struct memory *memory;
+    uint8_t *shared;
+    uint64_t shared_bytes;
+    const uint8_t *params;
+    uint32_t grid[3], block[3];
+    uint32_t ctaid[3];
+    uint32_t dynamic_smem;
+    uint32_t warps_n;
+    struct warp *warps;           /* [warps_n] */
+    struct block_row *block_rows; /* [code->blocks_n] */
+    struct mem_row *mem_rows;     /* [code->stats_n] */
+    struct guard_row *guard_rows; /* [code->guarded_n] */
+    struct fault faults[FAULTS_MAX];
+    uint32_t faults_n;
+    pthread_mutex_t *atomic_lock; /* NULL with one worker */
+    uint64_t budget;              /* warp instructions left */
+    uint64_t barriers;            /* warp arrivals */
+    uint64_t clock;
+    uint32_t arrived[16]; /* bar.arrive of warps that did not wait, per barrier of the block */
+    uint32_t ctaid_regs[3];
+    uint32_t ctaid_regs_n;
+    uint64_t blocks_run, hung_blocks;
+    bool is_stopped;
+    uint8_t *register_files, *local_memory;
+};
+
+struct stack_entry {
+    uint32_t block, join, mask;
+};
+/* Each level of nesting splits a mask of at most 32 lanes, and leaves at most two entries. */
+#define STACK_MAX 72
+
+enum warp_state { WARP_READY, WARP_WAITS, WARP_DONE };
+
+struct warp {
+    uint8_t *regs; /* code->file_bytes, 64-byte aligned */
+    uint32_t mask; /* lanes that execute now */
+    uint32_t live; /* lanes that have not ended */
+    uint32_t block, join;
+    uint32_t depth;
+    uint32_t carry; /* one bit per lane: add.cc and friends */
+    uint32_t index; /* warp of the block */
+    enum warp_state state;
+    uint32_t barrier_id, barrier_threads; /* while it waits */
+    const struct code_ins *reduction;     /* bar.red that waits for its result */
+    uint32_t reduction_bits;
+    uint8_t *local; /* 32 * code->local_bytes, lane after lane */
+    struct exec_ctx *ctx;
+    struct stack_entry stack[STACK_MAX];
+};
+
+/* Handlers by operation for the best instruction set this machine has (name: "v4", "v3", "base"), or for the one
+ * asked for; NULL when this build or machine lacks it. */
+const exec_fn *exec_table(const char *name);
+const char *exec_best(void);
+
+/* Tables of the three builds; NULL entries do not exist. */
+extern const exec_fn exec_table_base[OP_COUNT];
+#ifdef __x86_64__
+extern const exec_fn exec_table_v3[OP_COUNT];
+extern const exec_fn exec_table_v4[OP_COUNT];
+#endif
+
+/* Note a fault of one lane (launch.c). */
+void exec_fault(struct warp *w, const struct code_ins *i, enum fault_kind kind, uint32_t lane, uint64_t address);
+
+#endif

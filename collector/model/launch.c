@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT
+ * launch.c: one launch: contexts, warps and their divergence stacks, barriers, blocks over workers.
+ * A warp runs until a barrier or its end, then the next one; blocks are handed out by an atomic counter, so the
+ * counts do not depend on the number of workers. What a result looks like is result.c. */
+#include "launch.h"
+
+#include "../../analyzer/err.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BARRIERS 16u
+
+/* --- faults --- */
+
+void exec_fault(struct warp *w, const struct code_ins *i, enum fault_kind kind, uint32_t lane, uint64_t address)
+{
+    struct exec_ctx *ctx = w->ctx;
+    struct fault *f;
+    uint32_t t = w->index * 32 + lane;
+    for (uint32_t k = 0; k < ctx->faults_n; k++)
+        if (ctx->faults[k].ins == i && ctx->faults[k].kind == kind) {
+            ctx->faults[k].count++;
+            return;
+        }
+    if (ctx->faults_n == FAULTS_MAX)
+        return;
+    f = &ctx->faults[ctx->faults_n++];
+    f->kind = kind;
+    f->ins = i;
+    f->address = address;
+    f->count = 1;
+    memcpy(f->block, ctx->ctaid, sizeof f->block);
+    f->thread[0] = t % ctx->block[0];
+    f->thread[1] = t / ctx->block[0] % ctx->block[1];
+    f->thread[2] = t / (ctx->block[0] * ctx->block[1]);
+    if (kind == FAULT_TRAP)
+        ctx->budget = 0;
+}
+
+/* --- divergence --- */
+
+static bool pop(struct warp *w)
+{
+    while (w->depth > 0) {
+        struct stack_entry e = w->stack[--w->depth];
+        w->block = e.block;
+        w->join = e.join;
+        w->mask = e.mask & w->live;
+        if (w->mask)
+            return true;
+    }
+    w->mask = 0;
+    return false;
+}
+
+static void push(struct warp *w, uint32_t block, uint32_t join, uint32_t mask)
+{
+    w->stack[w->depth++] = (struct stack_entry){block, join, mask};
+}
+
+/* Lanes part: `taken` go to the target, the others on. They meet at the block's join; when the running entry
+ * already ends there, it is replaced, so that a loop whose lanes leave one by one needs no depth. */
+static void diverge(struct warp *w, const struct code_block *b, uint32_t taken)
+{
+    uint32_t others = w->mask & ~taken;
+    if (b->join != w->join && b->join != CODE_NONE)
+        push(w, b->join, w->join, w->mask);
+    w->join = b->join;
+    if (b->target == b->join) {
+        w->block = b->next;
+        w->mask = others;
+        return;
+    }
+    if (b->next != b->join)
+        push(w, b->next, b->join, others);
+    w->block = b->target;
+    w->mask = taken;
+}
+
+static void branch(struct warp *w, const struct code_block *b, struct block_row *row)
+{
+    uint32_t taken = w->mask;
+    if (b->guard != CODE_NONE)
+        taken &= *(const uint32_t *)(const void *)(w->regs + b->guard) ^ (b->is_guard_negated ? UINT32_MAX : 0);
+    if (taken == w->mask) {
+        w->block = b->target;
+    } else if (taken == 0) {
+        w->block = b->next;
+    } else {
+        row->diverged++;
+        diverge(w, b, taken);
+    }
+}
+
+static void leave(struct warp *w, const struct code_block *b)
+{
+    uint32_t lanes = w->mask;
+    if (b->guard != CODE_NONE)
+        lanes &= *(const uint32_t *)(const void *)(w->regs + b->guard) ^ (b->is_guard_negated ? UINT32_MAX : 0);
+    w->live &= ~lanes;
+    w->mask &= ~lanes;
+    w->block = b->next;
+}
+
+static uint32_t first_lane_value(const struct warp *w, uint32_t offset)
+{
+    return ((const uint32_t *)(const void *)(w->regs + offset))[__builtin_ctz(w->mask)];
+}
+
+/* Returns whether the warp has to wait. */
+static bool arrive(struct warp *w, const struct code_block *b)
+{
+    const struct code_ins *i = &w->ctx->code->ins[b->ending];
+    uint32_t id = first_lane_value(w, i->s[0]) % BARRIERS;
+    w->ctx->barriers++;
+    w->block = b->next;
+    if (w->mask != w->live)
+        exec_fault(w, i, FAULT_BARRIER, (uint32_t)__builtin_ctz(w->mask), 0);
+    if (i->type2 == 1) { /* bar.arrive */
+        w->ctx->arrived[id]++;
+        return false;
+    }
+    w->barrier_id = id;
+    w->barrier_threads = i->s[1] == CODE_NONE ? 0 : first_lane_value(w, i->s[1]);
+    w->reduction = NULL;
+    if (i->type2 == 2) {
+        uint32_t p = *(const uint32_t *)(const void *)(w->regs + i->s[2]);
+        w->reduction = i;
+        w->reduction_bits = (i->flags & CODE_NEGATE_C ? ~p : p) & w->mask;
+    }
+    w->state = WARP_WAITS;
+    return true;
+}
+
+static void run_warp(struct warp *w)
+{
+    struct exec_ctx *ctx = w->ctx;
+    const struct code_block *blocks = ctx->code->blocks;
+    const struct code_ins *ins = ctx->code->ins;
+    for (;;) {
+        const struct code_block *b;
+        struct block_row *row;
+        if (w->mask == 0 || w->block == w->join || w->block == CODE_NONE) {
+            if (w->block == CODE_NONE)
+                w->live &= ~w->mask;
+            if (pop(w))
+                continue;
+            w->state = WARP_DONE;
+            return;
+        }
+        b = &blocks[w->block];
+        row = &ctx->block_rows[w->block];
+        if (ctx->budget < b->counted || w->depth + 3 > STACK_MAX) {
+            ctx->budget = 0;
+            w->state = WARP_DONE;
+            return;
+        }
+        ctx->budget -= b->counted;
+        row->runs++;
+        row->lanes += (uint32_t)__builtin_popcount(w->mask);
+        for (const struct code_ins *i = ins + b->first, *end = ins + b->end; i < end; i++)
+            i->fn(w, i);
+        switch (b->kind) {
+        case END_BRANCH:
+            branch(w, b, row);
+            break;
+        case END_EXIT:
+            leave(w, b);
+            break;
+        case END_BARRIER:
+            if (arrive(w, b))
+                return;
+            break;
+        default:
+            w->block = b->next;
+        }
+    }
+}
+
+/* --- barriers --- */
+
+static void give_reduction(struct exec_ctx *ctx, uint32_t id)
+{
+    uint32_t ones = 0, all = 0;
+    for (uint32_t k = 0; k < ctx->warps_n; k++) {
+        const struct warp *w = &ctx->warps[k];
+        if (w->state == WARP_WAITS && w->barrier_id == id && w->reduction) {
+            ones += (uint32_t)__builtin_popcount(w->reduction_bits);
+            all += (uint32_t)__builtin_popcount(w->mask);
+        }
+    }
+    for (uint32_t k = 0; k < ctx->warps_n; k++) {
+        struct warp *w = &ctx->warps[k];
+        const struct code_ins *i = w->reduction;
+        uint32_t *d;
+        if (w->state != WARP_WAITS || w->barrier_id != id || !i)
+            continue;
+        d = (uint32_t *)(void *)(w->regs + i->d[0]);
+        if (i->boolean != 0) {
+            bool yes = i->boolean == 1 ? ones == all : ones > 0;
+            *d = (*d & ~w->mask) | (yes ? w->mask : 0);
+        } else {
+            for (int l = 0; l < 32; l++)
+                if (w->mask >> l & 1)
+                    d[l] = ones;
+        }
+    }
+}
+
+/* No warp can run: let those go whose barrier is complete. False: none is, the block hangs. */
+static bool release(struct exec_ctx *ctx)
+{
+    uint32_t waiting[BARRIERS] = {0}, threads[BARRIERS] = {0}, live = 0;
+    bool any = false;
+    for (uint32_t k = 0; k < ctx->warps_n; k++) {
+        const struct warp *w = &ctx->warps[k];
+        live += w->state != WARP_DONE;
+        if (w->state != WARP_WAITS)
+            continue;
+        waiting[w->barrier_id]++;
+        threads[w->barrier_id] = w->barrier_threads;
+    }
+    for (uint32_t id = 0; id < BARRIERS; id++) {
+        uint32_t needed = threads[id] ? (threads[id] + 31) / 32 : live;
+        if (waiting[id] == 0 || waiting[id] + ctx->arrived[id] < needed)
+            continue;
+        ctx->arrived[id] -= waiting[id] >= needed ? 0 : needed - waiting[id];
+        give_reduction(ctx, id);
+        for (uint32_t k = 0; k < ctx->warps_n; k++)
+            if (ctx->warps[k].state == WARP_WAITS && ctx->warps[k].barrier_id == id)
+                ctx->warps[k].state = WARP_READY;
+        any = true;
+    }
+    return any;
+}
+
+/* --- blocks --- */
+
+static void fill_lanes(struct warp *w, const struct code_reg *r, uint64_t value)
+{
+    if (r->bytes == 8) {
+        uint64_t *p = (uint64_t *)(void *)(w->regs + r->offset);
+        for (int l = 0; l < 32; l++)
+            p[l] = value;
+    } else {
+        uint32_t *p = (uint32_t *)(void *)(w->regs + r->offset);
+        for (int l = 0; l < 32; l++)
+            p[l] = (uint32_t)value;
+    }
+}
+
+static uint32_t thread_special(const struct exec_ctx *ctx, uint8_t special, uint32_t t)
+{
+    uint32_t lane = t % 32;
+    switch (special) {
+    case SR_TID_X:
+        return t % ctx->block[0];
+    case SR_TID_Y:
+        return t / ctx->block[0] % ctx->block[1];
+    case SR_TID_Z:
+        return t / (ctx->block[0] * ctx->block[1]);
+    case SR_NTID_X:
+    case SR_NTID_Y:
+    case SR_NTID_Z:
+        return ctx->block[special - SR_NTID_X];
+    case SR_NCTAID_X:
+    case SR_NCTAID_Y:
+    case SR_NCTAID_Z:
+        return ctx->grid[special - SR_NCTAID_X];
+    case SR_LANEID:
+        return lane;
+    case SR_WARPID:
+        return t / 32;
+    case SR_NWARPID:
+        return ctx->warps_n;
+    case SR_NSMID:
+    case SR_ONE:
+        return 1;
+    case SR_LANEMASK_EQ:
+        return 1u << lane;
+    case SR_LANEMASK_LT:
+        return (1u << lane) - 1;
+    case SR_LANEMASK_LE:
+        return (2u << lane) - 1;
+    case SR_LANEMASK_GE:
+        return 0u - (1u << lane);
+    case SR_LANEMASK_GT:
+        return 0u - (2u << lane);
+    case SR_DYNAMIC_SMEM:
+        return ctx->dynamic_smem;
+    case SR_TOTAL_SMEM:
+        return (uint32_t)ctx->shared_bytes;
+    default:
+        return 0;
+    }
+}
+
+/* Constants and what never changes for a warp of this launch. */
+static void prepare_warp(struct warp *w)
+{
+    const struct code *c = w->ctx->code;
+    for (uint32_t r = 0; r < c->regs_n; r++) {
+        const struct code_reg *reg = &c->regs[r];
+        uint32_t *p = (uint32_t *)(void *)(w->regs + reg->offset);
+        if (reg->kind == REG_CONSTANT)
+            fill_lanes(w, reg, reg->value);
+        else if (reg->kind == REG_SPECIAL)
+            for (uint32_t l = 0; l < 32; l++)
+                p[l] = thread_special(w->ctx, reg->special, w->index * 32 + l);
+    }
+}
+
+static void start_block(struct exec_ctx *ctx, uint64_t number)
+{
+    const struct code *c = ctx->code;
+    uint32_t threads = ctx->block[0] * ctx->block[1] * ctx->block[2];
+    ctx->ctaid[0] = (uint32_t)(number % ctx->grid[0]);
+    ctx->ctaid[1] = (uint32_t)(number / ctx->grid[0] % ctx->grid[1]);
+    ctx->ctaid[2] = (uint32_t)(number / ((uint64_t)ctx->grid[0] * ctx->grid[1]));
+    memset(ctx->arrived, 0, sizeof ctx->arrived);
+    if (ctx->shared_bytes)
+        memset(ctx->shared, 0, ctx->shared_bytes);
+    for (uint32_t k = 0; k < ctx->warps_n; k++) {
+        struct warp *w = &ctx->warps[k];
+        uint32_t lanes = threads - k * 32;
+        w->live = w->mask = lanes >= 32 ? UINT32_MAX : (1u << lanes) - 1;
+        w->block = 0;
+        w->join = CODE_NONE;
+        w->depth = 0;
+        w->state = WARP_READY;
+        w->reduction = NULL;
+        for (uint32_t n = 0; n < ctx->ctaid_regs_n; n++) {
+            const struct code_reg *r = &c->regs[ctx->ctaid_regs[n]];
+            fill_lanes(w, r, ctx->ctaid[r->special - SR_CTAID_X]);
+        }
+    }
+}
+
+static void run_block(struct exec_ctx *ctx, uint64_t number)
+{
+    start_block(ctx, number);
+    for (;;) {
+        bool done = true;
+        for (uint32_t k = 0; k < ctx->warps_n; k++) {
+            if (ctx->warps[k].state == WARP_READY)
+                run_warp(&ctx->warps[k]);
+            done &= ctx->warps[k].state == WARP_DONE;
+        }
+        if (done || ctx->budget == 0)
+            return;
+        if (!release(ctx)) { /* a barrier that never completes: the GPU would hang here */
+            ctx->hung_blocks++;
+            return;
+        }
+    }
+}
+
+/* --- contexts --- */
+
+static void free_ctx(struct exec_ctx *ctx)
+{
+    free(ctx->shared);
+    free(ctx->register_files);
+    free(ctx->local_memory);
+    free(ctx->warps);
+    free(ctx->block_rows);
+    free(ctx->mem_rows);
+    free(ctx->guard_rows);
+}
+
+static int make_ctx(struct exec_ctx *ctx, const struct exec_ctx *like)
+{
+    const struct code *c = like->code;
+    size_t file = ((size_t)c->file_bytes + 63) & ~(size_t)63;
+    void *shared = NULL, *files = NULL;
+    *ctx = *like;
+    ctx->warps = calloc(ctx->warps_n, sizeof *ctx->warps);
+    ctx->block_rows = calloc(c->blocks_n, sizeof *ctx->block_rows);
+    ctx->mem_rows = calloc((size_t)c->stats_n + 1, sizeof *ctx->mem_rows);
+    ctx->guard_rows = calloc((size_t)c->guarded_n + 1, sizeof *ctx->guard_rows);
+    ctx->local_memory = calloc(1, 32 * c->local_bytes * ctx->warps_n + 1);
+    if (posix_memalign(&shared, 128, ctx->shared_bytes + 128) == 0)
+        ctx->shared = shared;
+    if (posix_memalign(&files, 64, file * ctx->warps_n + 64) == 0)
+        ctx->register_files = files;
+    if (!ctx->warps || !ctx->block_rows || !ctx->mem_rows || !ctx->guard_rows || !ctx->local_memory || !ctx->shared ||
+        !ctx->register_files)
+        return -WS_ENOMEM;
+    memset(ctx->register_files, 0, file * ctx->warps_n);
+    for (uint32_t r = 0; r < c->regs_n; r++)
+        if (c->regs[r].kind == REG_SPECIAL && c->regs[r].special >= SR_CTAID_X && c->regs[r].special <= SR_CTAID_Z &&
+            ctx->ctaid_regs_n < 3)
+            ctx->ctaid_regs[ctx->ctaid_regs_n++] = r;
+    for (uint32_t k = 0; k < ctx->warps_n; k++) {
+        struct warp *w = &ctx->warps[k];
+        w->ctx = ctx;
+        w->index = k;
+        w->regs = ctx->register_files + k * file;
+        w->local = ctx->local_memory + 32 * c->local_bytes * k;
+        prepare_warp(w);
+    }
+    return 0;
+}
+
+struct crew {
+    atomic_uint_fast64_t next;
+    uint64_t blocks;
+};
+
+struct worker {
+    struct exec_ctx ctx;
+    struct crew *crew;
+    pthread_t thread;
+    bool is_running;
+};
+
+static void *work(void *arg)
+{
+    struct worker *me = arg;
+    for (;;) {
+        uint64_t number = atomic_fetch_add(&me->crew->next, 1);
+        if (number >= me->crew->blocks || me->ctx.budget == 0)
+            return NULL;
+        run_block(&me->ctx, number);
+        me->ctx.blocks_run++;
+    }
+}
+
+/* Add a worker's statistics to the first one's. */
+static void merge(struct exec_ctx *sum, const struct exec_ctx *one)
+{
+    const struct code *c = sum->code;
+    for (uint32_t b = 0; b < c->blocks_n; b++) {
+        sum->block_rows[b].runs += one->block_rows[b].runs;
+        sum->block_rows[b].lanes += one->block_rows[b].lanes;
+        sum->block_rows[b].diverged += one->block_rows[b].diverged;
+    }
+    for (uint32_t g = 0; g < c->guarded_n; g++) {
+        sum->guard_rows[g].runs += one->guard_rows[g].runs;
+        sum->guard_rows[g].lanes += one->guard_rows[g].lanes;
+    }
+    for (uint32_t s = 0; s < c->stats_n; s++) {
+        uint64_t *a = &sum->mem_rows[s].requests;
+        const uint64_t *b = &one->mem_rows[s].requests;
+        for (size_t k = 0; k < offsetof(struct mem_row, lo) / sizeof *a; k++)
+            a[k] += b[k];
+    }
+    for (uint32_t f = 0; f < one->faults_n && sum->faults_n < FAULTS_MAX; f++)
+        sum->faults[sum->faults_n++] = one->faults[f];
+    sum->barriers += one->barriers;
+    sum->blocks_run += one->blocks_run;
+    sum->hung_blocks += one->hung_blocks;
+    sum->is_stopped |= one->is_stopped;
+}
+
+int launch_run(const struct exec_ctx *like, uint32_t threads, struct exec_ctx *out)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct crew crew = {.blocks = (uint64_t)like->grid[0] * like->grid[1] * like->grid[2]};
+    struct worker *workers;
+    int err = 0;
+    if (threads > crew.blocks)
+        threads = (uint32_t)crew.blocks;
+    if (threads == 0)
+        threads = 1;
+    workers = calloc(threads, sizeof *workers);
+    if (!workers)
+        return -WS_ENOMEM;
+    for (uint32_t k = 0; k < threads && !err; k++) {
+        workers[k].crew = &crew;
+        err = make_ctx(&workers[k].ctx, like);
+        workers[k].ctx.atomic_lock = threads > 1 ? &lock : NULL;
+        workers[k].ctx.budget = like->budget / threads;
+    }
+    if (!err) {
+        for (uint32_t k = 1; k < threads; k++)
+            workers[k].is_running = pthread_create(&workers[k].thread, NULL, work, &workers[k]) == 0;
+        work(&workers[0]);
+        for (uint32_t k = 0; k < threads; k++) {
+            if (workers[k].is_running)
+                pthread_join(workers[k].thread, NULL);
+            workers[k].ctx.is_stopped = workers[k].ctx.budget == 0;
+            if (k > 0)
+                merge(&workers[0].ctx, &workers[k].ctx);
+        }
+        *out = workers[0].ctx;
+    }
+    for (uint32_t k = err ? 0 : 1; k < threads; k++)
+        free_ctx(&workers[k].ctx);
+    free(workers);
+    return err;
+}
+
+void launch_fini(struct exec_ctx *ctx)
+{
+    free_ctx(ctx);
+}

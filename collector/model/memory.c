@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ * memory.c: the device memory of the model. Changed only between launches; launches read it from any thread. */
+#include "memory.h"
+
+#include "../../analyzer/err.h"
+
+#include "ptx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGN 512u
+
+void memory_init(struct memory *memory, uint64_t limit)
+{
+    memset(memory, 0, sizeof *memory);
+    memory->limit = limit;
+}
+
+void memory_fini(struct memory *memory)
+{
+    for (uint32_t k = 0; k < memory->n; k++)
+        free(memory->all[k].base);
+    free(memory->all);
+    memory_init(memory, memory->limit);
+}
+
+/* The first allocation whose end lies above the address. */
+static uint32_t place_of(const struct memory *memory, uint64_t address)
+{
+    uint32_t lo = 0, hi = memory->n;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (memory->all[mid].hi <= address)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+int memory_alloc(struct memory *memory, uint64_t bytes, uint64_t *addr)
+{
+    struct allocation a;
+    uint64_t rounded;
+    uint32_t at;
+    if (bytes == 0 || bytes > memory->limit || memory->bytes > memory->limit - bytes)
+        return -WS_ELIMIT;
+    rounded = (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+    if (!ptx_grow(&memory->all, &memory->cap, memory->n, sizeof *memory->all, 1u << 20))
+        return -WS_ENOMEM;
+    if (posix_memalign(&a.base, ALIGN, rounded) != 0)
+        return -WS_ENOMEM;
+    memset(a.base, 0, rounded);
+    a.lo = (uint64_t)(uintptr_t)a.base;
+    a.hi = a.lo + bytes;
+    at = place_of(memory, a.lo);
+    memmove(memory->all + at + 1, memory->all + at, (memory->n - at) * sizeof *memory->all);
+    memory->all[at] = a;
+    memory->n++;
+    memory->bytes += bytes;
+    *addr = a.lo;
+    return 0;
+}
+
+int memory_free(struct memory *memory, uint64_t addr)
+{
+    uint32_t at = place_of(memory, addr);
+    if (at == memory->n || memory->all[at].lo != addr)
+        return -WS_ENOENT;
+    memory->bytes -= memory->all[at].hi - addr;
+    free(memory->all[at].base);
+    memmove(memory->all + at, memory->all + at + 1, (memory->n - at - 1) * sizeof *memory->all);
+    memory->n--;
+    return 0;
+}
+
+bool memory_find(const struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi)
+{
+    uint32_t at = place_of(memory, address);
+    if (at == memory->n || memory->all[at].lo > address)
+        return false;
+    *lo = memory->all[at].lo;
+    *hi = memory->all[at].hi;
+    return true;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ * model.c: the public face of the SIMT model: modules, names, memory, launches.
+ * Execution is launch.c, results are result.c. */
+#include "model.h"
+
+#include "launch.h"
+#include "memory.h"
+#include "result.h"
+
+#include "../../analyzer/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* More than any test launch needs; a spec from a stranger must not take the machine's memory. */
+#define LIMIT_MEMORY (32ull << 30)
+#define LIMIT_SMEM (227u << 10)
+
+struct ws_model {
+    char *text;
+    struct ptx_module *module;
+    struct memory memory;
+    uint32_t *kernels; /* function numbers */
+    char **names;
+    uint32_t kernels_n;
+    uint64_t *variables; /* [module->vars_n] address, 0 = none */
+    uint64_t params;     /* device address of the parameter block */
+};
+
+#define PARAMS_BYTES 32768u
+
+static int allocate_variables(struct ws_model *m)
+{
+    struct ptx_module *p = m->module;
+    m->variables = calloc(p->vars_n + 1, sizeof *m->variables);
+    if (!m->variables)
+        return -WS_ENOMEM;
+    for (uint32_t v = 0; v < p->vars_n; v++) {
+        bool is_device = p->vars[v].space == PTX_SPACE_GLOBAL || p->vars[v].space == PTX_SPACE_CONST;
+        int err;
+        if (!is_device || p->vars[v].bytes == 0)
+            continue;
+        err = memory_alloc(&m->memory, p->vars[v].bytes, &m->variables[v]);
+        if (err)
+            return err;
+        if (p->vars[v].init)
+            memcpy((void *)(uintptr_t)m->variables[v], p->vars[v].init, p->vars[v].bytes);
+    }
+    for (uint32_t v = 0; v < p->vars_n; v++)
+        for (uint32_t r = 0; m->variables[v] && r < p->vars[v].relocs_n; r++) {
+            const struct ptx_reloc *reloc = &p->vars[v].relocs[r];
+            for (uint32_t t = 0; t < p->vars_n; t++)
+                if (m->variables[t] && ptx_name_equal(p->vars[t].name, reloc->symbol)) {
+                    uint64_t a = m->variables[t] + (uint64_t)reloc->addend;
+                    memcpy((uint8_t *)(uintptr_t)m->variables[v] + reloc->offset, &a,
+                           reloc->bytes < 8 ? reloc->bytes : 8);
+                    break;
+                }
+        }
+    return 0;
+}
+
+static int list_kernels(struct ws_model *m)
+{
+    const struct ptx_module *p = m->module;
+    m->kernels = calloc(p->funcs_n + 1, sizeof *m->kernels);
+    m->names = calloc(p->funcs_n + 1, sizeof *m->names);
+    if (!m->kernels || !m->names)
+        return -WS_ENOMEM;
+    for (uint32_t f = 0; f < p->funcs_n; f++) {
+        if (!p->funcs[f].is_entry || !p->funcs[f].has_body)
+            continue;
+        m->names[m->kernels_n] = strndup(p->funcs[f].name.at, p->funcs[f].name.length);
+        if (!m->names[m->kernels_n])
+            return -WS_ENOMEM;
+        m->kernels[m->kernels_n++] = f;
+    }
+    return 0;
+}
+
+int ws_model_new(const char *ptx, size_t length, struct ws_model **out, char *error)
+{
+    struct ws_model *m = calloc(1, sizeof *m);
+    int err = -WS_ENOMEM;
+    snprintf(error, WS_MODEL_ERROR_BYTES, "out of memory");
+    if (!m)
+        return err;
+    memory_init(&m->memory, LIMIT_MEMORY);
+    m->text = malloc(length + 1);
+    if (!m->text)
+        goto fail;
+    memcpy(m->text, ptx, length);
+    m->text[length] = '\0';
+    err = ptx_parse(m->text, length, &m->module, error, WS_MODEL_ERROR_BYTES);
+    if (err)
+        goto fail;
+    err = list_kernels(m);
+    if (!err)
+        err = allocate_variables(m);
+    if (!err)
+        err = memory_alloc(&m->memory, PARAMS_BYTES, &m->params);
+    if (err) {
+        snprintf(error, WS_MODEL_ERROR_BYTES, "%s", ws_err_text(err));
+        goto fail;
+    }
+    error[0] = '\0';
+    *out = m;
+    return 0;
+fail:
+    ws_model_free(m);
+    return err;
+}
+
+void ws_model_free(struct ws_model *model)
+{
+    if (!model)
+        return;
+    for (uint32_t k = 0; k < model->kernels_n; k++)
+        free(model->names[k]);
+    free(model->names);
+    free(model->kernels);
+    free(model->variables);
+    memory_fini(&model->memory);
+    ptx_free(model->module);
+    free(model->text);
+    free(model);
+}
+
+const char *ws_model_kernel_name(const struct ws_model *model, uint32_t index)
+{
+    return index < model->kernels_n ? model->names[index] : NULL;
+}
+
+/* --- names --- */
+
+/* The source name inside a mangled one: "bar" of _ZN3foo3barE…; the whole name when it is not mangled. */
+static struct ptx_name source_name(const char *mangled)
+{
+    struct ptx_name name = {mangled, (uint32_t)strlen(mangled)};
+    const char *p = mangled;
+    bool is_nested;
+    if (strncmp(p, "_Z", 2) != 0)
+        return name;
+    p += 2;
+    is_nested = *p == 'N';
+    p += is_nested;
+    for (;;) {
+        char *after;
+        unsigned long n;
+        while (*p == 'L' || *p == 'K')
+            p++;
+        if (*p < '0' || *p > '9')
+            return name;
+        n = strtoul(p, &after, 10);
+        if (n > strlen(after))
+            return name;
+        name.at = after;
+        name.length = (uint32_t)n;
+        p = after + n;
+        if (!is_nested)
+            return name;
+    }
+}
+
+int ws_model_find(const struct ws_model *model, const char *name, uint32_t *index)
+{
+    uint32_t found[2] = {0}, at[2] = {0};
+    for (uint32_t k = 0; k < model->kernels_n; k++) {
+        if (strcmp(model->names[k], name) == 0) {
+            *index = k;
+            return 0;
+        }
+        if (ptx_name_is(source_name(model->names[k]), name)) {
+            found[0]++;
+            at[0] = k;
+        }
+        if (strstr(model->names[k], name)) {
+            found[1]++;
+            at[1] = k;
+        }
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        if (found[pass] > 1)
+            return -WS_EINVAL;
+        if (found[pass] == 1) {
+            *index = at[pass];
+            return 0;
+        }
+    }
+    return -WS_ENOENT;
+}
+
+static const struct ptx_func *kernel_of(const struct ws_model *model, uint32_t kernel)
+{
+    return &model->module->funcs[model->kernels[kernel]];
+}
+
+uint32_t ws_model_param_count(const struct ws_model *model, uint32_t kernel)
+{
+    return kernel < model->kernels_n ? kernel_of(model, kernel)->params_n : 0;
+}
+
+int ws_model_param(const struct ws_model *model, uint32_t kernel, uint32_t k, struct ws_model_param *out)
+{
+    uint64_t at = 0;
+    if (kernel >= model->kernels_n || k >= kernel_of(model, kernel)->params_n)
+        return -WS_ENOENT;
+    for (uint32_t p = 0;; p++) {
+        const struct ptx_var *v = &model->module->vars[kernel_of(model, kernel)->params[p]];
+        at = (at + v->align - 1) & ~(uint64_t)(v->align - 1);
+        if (p == k) {
+            *out = (struct ws_model_param){(uint32_t)at, (uint32_t)v->bytes, v->align};
+            return 0;
+        }
+        at += v->bytes;
+    }
+}
+
+/* --- memory --- */
+
+int ws_model_alloc(struct ws_model *model, uint64_t bytes, uint64_t *addr)
+{
+    return memory_alloc(&model->memory, bytes, addr);
+}
+
+int ws_model_release(struct ws_model *model, uint64_t addr)
+{
+    return memory_free(&model->memory, addr);
+}
+
+void *ws_model_at(struct ws_model *model, uint64_t addr, uint64_t bytes)
+{
+    uint64_t lo, hi;
+    if (!memory_find(&model->memory, addr, &lo, &hi) || hi - addr < bytes)
+        return NULL;
+    return (void *)(uintptr_t)addr;
+}
+
+int ws_model_variable(struct ws_model *model, const char *name, uint64_t *addr, uint64_t *bytes)
+{
+    for (uint32_t v = 0; v < model->module->vars_n; v++)
+        if (model->variables[v] && ptx_name_is(model->module->vars[v].name, name)) {
+            *addr = model->variables[v];
+            *bytes = model->module->vars[v].bytes;
+            return 0;
+        }
+    return -WS_ENOENT;
+}
+
+/* --- launches --- */
+
+static int refuse(struct ws_model_result *result, const char *why)
+{
+    snprintf(result->refusal, sizeof result->refusal, "%s", why);
+    return -WS_EINVAL;
+}
+
+static int check_shape(const struct ws_model *model, const struct ws_model_launch *l, struct ws_model_result *result)
+{
+    const struct ptx_func *f;
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    if (l->kernel >= model->kernels_n)
+        return refuse(result, "no such kernel");
+    f = kernel_of(model, l->kernel);
+    if (threads == 0 || threads > 1024 || l->block[0] > 1024 || l->block[1] > 1024 || l->block[2] > 64)
+        return refuse(result, "block size: 1 to 1024 threads, x and y up to 1024, z up to 64");
+    if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0 || l->grid[0] > INT32_MAX || l->grid[1] > 65535 ||
+        l->grid[2] > 65535)
+        return refuse(result, "grid size: x up to 2147483647, y and z up to 65535, none 0");
+    if (f->reqntid[0] && threads != (uint64_t)f->reqntid[0] * f->reqntid[1] * f->reqntid[2])
+        return refuse(result, "the kernel demands another block size (.reqntid)");
+    if (f->maxntid[0] && threads > (uint64_t)f->maxntid[0] * f->maxntid[1] * f->maxntid[2])
+        return refuse(result, "the block is larger than the kernel's launch bounds (.maxntid)");
+    return 0;
+}
+
+static void apply_fixups(struct ws_model *m, struct code *c)
+{
+    for (uint32_t k = 0; k < c->fixups_n; k++) {
+        uint64_t base = c->fixups[k].kind == FIX_PARAMS ? m->params : m->variables[c->fixups[k].var];
+        c->regs[c->fixups[k].reg].value = base + (uint64_t)c->fixups[k].addend;
+    }
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, struct ws_model_result *result)
+{
+    struct code *code = NULL;
+    struct exec_ctx like = {0}, done = {0};
+    const char *set = launch->instructions ? launch->instructions : exec_best();
+    const exec_fn *table = exec_table(set);
+    double start;
+    int err;
+    memset(result, 0, sizeof *result);
+    err = check_shape(model, launch, result);
+    if (err)
+        return err;
+    if (!table)
+        return refuse(result, "this machine or build lacks that instruction set");
+    err = code_make(model->module, kernel_of(model, launch->kernel), table, !launch->keeps_scalar_loads, &code);
+    if (err)
+        return err;
+    if (code->refusal[0]) {
+        snprintf(result->refusal, sizeof result->refusal, "%s", code->refusal);
+        code_free(code);
+        return -WS_EUNSUP;
+    }
+    if (launch->params_bytes < code->param_bytes || launch->params_bytes > PARAMS_BYTES) {
+        code_free(code);
+        return refuse(result, "parameters: fewer bytes than the kernel declares");
+    }
+    apply_fixups(model, code);
+    if (launch->params_bytes)
+        memcpy((void *)(uintptr_t)model->params, launch->params, launch->params_bytes);
+    like.code = code;
+    like.memory = &model->memory;
+    like.params = (const uint8_t *)(uintptr_t)model->params;
+    memcpy(like.grid, launch->grid, sizeof like.grid);
+    memcpy(like.block, launch->block, sizeof like.block);
+    like.dynamic_smem = launch->dynamic_smem_bytes;
+    like.shared_bytes = launch->dynamic_smem_bytes ? ((code->static_smem + 15) & ~15ull) + launch->dynamic_smem_bytes
+                                                   : code->static_smem;
+    like.warps_n = (launch->block[0] * launch->block[1] * launch->block[2] + 31) / 32;
+    like.budget = launch->max_instructions ? launch->max_instructions : UINT64_MAX;
+    if (like.shared_bytes > LIMIT_SMEM) {
+        code_free(code);
+        return refuse(result, "more shared memory than a block can have (227 KiB)");
+    }
+    start = now_s();
+    err = launch_run(&like, launch->threads, &done);
+    if (!err) {
+        result->seconds = now_s() - start;
+        result->instructions = set;
+        err = result_fill(&done, model->module, &model->memory, result);
+        launch_fini(&done);
+    }
+    code_free(code);
+    return err;
+}

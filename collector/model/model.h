@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * model.h: the SIMT model: run a kernel's PTX on the CPU and count what the GPU would count.
+ * No CUDA header, no GPU. Times, stalls, caches and DRAM are not modelled and have no value here.
+ * The counting rules are analyzer/access.h; grades of each number are in struct ws_model_counts. */
+#ifndef WS_COLLECTOR_MODEL_MODEL_H
+#define WS_COLLECTOR_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ws_model; /* one module, its variables, and device memory */
+
+#define WS_MODEL_ERROR_BYTES 320
+
+/* Load PTX text (copied).
+ *   error   [WS_MODEL_ERROR_BYTES] one line on failure
+ *   errors  -WS_ESYNTAX (line in error), -WS_ENOMEM, -WS_ELIMIT */
+int ws_model_new(const char *ptx, size_t length, struct ws_model **out, char *error);
+void ws_model_free(struct ws_model *model);
+
+/* Kernels of the module, in order of the text. NULL past the end; lent until ws_model_free. */
+const char *ws_model_kernel_name(const struct ws_model *model, uint32_t index);
+/* Exact mangled name; else the only kernel whose source name is that ("vec_add" for _Z7vec_addPKf…); else the only
+ * one that contains it. -WS_ENOENT, -WS_EINVAL when several fit. */
+int ws_model_find(const struct ws_model *model, const char *name, uint32_t *index);
+
+/* Parameters of a kernel. */
+struct ws_model_param {
+    uint32_t offset, bytes, align;
+};
+uint32_t ws_model_param_count(const struct ws_model *model, uint32_t kernel);
+int ws_model_param(const struct ws_model *model, uint32_t kernel, uint32_t k, struct ws_model_param *out);
+
+/* Zeroed device memory, 512-byte aligned; the address is what a kernel gets as a pointer. */
+int ws_model_alloc(struct ws_model *model, uint64_t bytes, uint64_t *addr);
+int ws_model_release(struct ws_model *model, uint64_t addr);
+/* The bytes behind a device range, for reading and writing between launches; NULL when it is not inside one
+ * allocation. */
+void *ws_model_at(struct ws_model *model, uint64_t addr, uint64_t bytes);
+/* Address and size of a __device__ or __constant__ variable by its name in the PTX; -WS_ENOENT. */
+int ws_model_variable(struct ws_model *model, const char *name, uint64_t *addr, uint64_t *bytes);
+
+struct ws_model_launch {
+    uint32_t kernel;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_smem_bytes;
+    const void *params; /* laid out as ws_model_param says */
+    size_t params_bytes;
+    uint32_t threads;          /* workers; 0 = 1 */
+    uint64_t max_instructions; /* warp instructions; 0 = no bound */
+    bool keeps_scalar_loads;   /* do not join shared loads as ptxas does */
+    const char *instructions;  /* "base", "v3", "v4": handlers to use; NULL = the best here */
+};
+
+/* Memory work of one kind. */
+struct ws_model_memory {
+    uint64_t requests; /* warp instructions with an active lane */
+    uint64_t lanes;
+    uint64_t bytes;                         /* lanes * width */
+    uint64_t used_bytes;                    /* global, local: what several lanes of a request ask for counts once */
+    uint64_t sectors, ideal_sectors, lines; /* global, local */
+    uint64_t wavefronts, ideal_wavefronts;  /* shared */
+    uint64_t same_address;                  /* atomics: lanes on the most contended address, summed */
+};
+
+enum ws_model_kind {
+    WS_MODEL_GLOBAL_LD,
+    WS_MODEL_GLOBAL_ST,
+    WS_MODEL_SHARED_LD,
+    WS_MODEL_SHARED_ST,
+    WS_MODEL_LOCAL_LD,
+    WS_MODEL_LOCAL_ST,
+    WS_MODEL_GLOBAL_ATOMIC, /* the old value is used (ATOM) */
+    WS_MODEL_GLOBAL_RED,    /* it is not (RED), whatever the PTX calls it */
+    WS_MODEL_SHARED_ATOMIC,
+    WS_MODEL_CONST_LD,
+    WS_MODEL_ASYNC_COPY, /* cp.async: its global side */
+    WS_MODEL_KIND_COUNT
+};
+
+/* Indexed as enum code_fp: [0] is unused. */
+#define WS_MODEL_FP_COUNT 10
+
+struct ws_model_counts {
+    uint64_t blocks, warps;
+    struct ws_model_memory memory[WS_MODEL_KIND_COUNT];
+    uint64_t fp[WS_MODEL_FP_COUNT]; /* -, fp32 add mul fma, fp64 add mul fma, fp16 add mul fma; per thread */
+    uint64_t fp16_values;           /* as fp16, but two per thread for packed pairs */
+    bool fp_is_lower_bound;         /* the kernel has div, sqrt, … that SASS makes from several */
+    uint32_t merged_loads;          /* shared loads joined as ptxas does (static) */
+    uint64_t ptx_instructions;      /* PTX, not SASS: never compare with inst_executed */
+    uint64_t ptx_thread_instructions;
+    uint64_t branches, divergent_branches; /* PTX level */
+    uint64_t memory_64b, memory_128b;      /* memory instructions of these widths, any space */
+    uint64_t barriers;                     /* warp arrivals */
+};
+
+/* One PTX instruction that did something countable. */
+struct ws_model_row {
+    uint32_t ptx_line, source_line, source_file;
+    char opcode[32];
+    uint64_t runs, lanes;
+    bool is_memory;
+    enum ws_model_kind kind;
+    struct ws_model_memory memory;
+    uint64_t diverged;
+};
+
+struct ws_model_issue {
+    char text[256]; /* kernel, PTX line, source line, block, thread, address, allocation */
+    uint64_t count;
+};
+#define WS_MODEL_ISSUES_MAX 16
+
+struct ws_model_result {
+    struct ws_model_counts counts;
+    struct ws_model_row *rows; /* [rows_n], by PTX line; ws_model_result_fini() frees */
+    uint32_t rows_n;
+    struct ws_model_issue issues[WS_MODEL_ISSUES_MAX];
+    uint32_t issues_n;
+    bool is_stopped; /* the instruction bound was reached: counts are of a part */
+    uint32_t static_smem_bytes;
+    uint32_t local_bytes_per_thread;    /* of the PTX; ptxas may keep it in registers */
+    double seconds;                     /* CPU time of the host, for the speed of the model only */
+    const char *instructions;           /* "base", "v3", "v4" */
+    char refusal[WS_MODEL_ERROR_BYTES]; /* set with -WS_EUNSUP */
+};
+
+/* Run a launch to its end.
+ *   errors  -WS_EUNSUP  the kernel uses what the model does not know: result->refusal has name, line, opcode
+ *           -WS_EINVAL  grid, block, shared memory or parameters out of range: refusal says which
+ *           -WS_ENOMEM
+ *   thread  one launch of a model at a time */
+int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, struct ws_model_result *result);
+void ws_model_result_fini(struct ws_model_result *result);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * result.h: a finished launch's statistics as counts, rows and issues. */
+#ifndef WS_COLLECTOR_MODEL_RESULT_H
+#define WS_COLLECTOR_MODEL_RESULT_H
+
+#include "exec.h"
+#include "model.h"
+
+/* errors -WS_ENOMEM */
+int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, const struct memory *memory,
+                struct ws_model_result *result);
+
+#endif

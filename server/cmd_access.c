@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ * cmd_access.c: `warpsight access`: what a regular access pattern costs, warp by warp, drawn.
+ * The rules are analyzer/access.h, the ones the model counts with; here is only the option table and the drawing. */
+#include "cli.h"
+#include "cmd.h"
+#include "json.h"
+
+#include "../analyzer/access.h"
+#include "../analyzer/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { O_WIDTH, O_STRIDE, O_OFFSET, O_BLOCK, O_PITCH, O_PLANE, O_TRANSPOSED, O_WARP, O_JSON };
+static const struct ws_option options[] = {
+    [O_WIDTH] = {"width", 'w', "BYTES", "bytes per lane: 1, 2, 4 (default), 8 or 16"},
+    [O_STRIDE] = {"stride", 's', "N", "elements between neighbours in x (default 1)"},
+    [O_OFFSET] = {"offset", 'o', "N", "elements before the first (default 0)"},
+    [O_BLOCK] = {"block", 'b', "XxYxZ", "threads of the block (default 32)"},
+    [O_PITCH] = {"pitch", 'p', "BYTES", "bytes from a row (y) to the next (default: the row, packed)"},
+    [O_PLANE] = {"plane", 0, "BYTES", "bytes from a plane (z) to the next (default: the plane, packed)"},
+    [O_TRANSPOSED] = {"transposed", 't', NULL, "x walks down the rows: x steps by the pitch, y by the stride"},
+    [O_WARP] = {"warp", 0, "N", "which warp of the block to draw (default 0)"},
+    [O_JSON] = {"json", 0, NULL, "numbers as JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+struct request {
+    struct ws_pattern pattern;
+    bool has_pitch, has_plane, as_json;
+    uint32_t warp;
+};
+
+static bool read_block(const char *text, struct ws_pattern *p)
+{
+    unsigned x = 0, y = 1, z = 1;
+    int used = 0, end = (int)strlen(text);
+    bool is_good = (sscanf(text, "%4u%n", &x, &used) == 1 && used == end) ||
+                   (sscanf(text, "%4ux%4u%n", &x, &y, &used) == 2 && used == end) ||
+                   (sscanf(text, "%4ux%4ux%4u%n", &x, &y, &z, &used) == 3 && used == end);
+    if (!is_good)
+        return false;
+    if (strspn(text, "0123456789x") != strlen(text))
+        return false;
+    p->block_x = x;
+    p->block_y = strchr(text, 'x') ? y : 1;
+    p->block_z = strchr(text, 'x') && strchr(strchr(text, 'x') + 1, 'x') ? z : 1;
+    return true;
+}
+
+static int read_option(struct request *r, int found, const char *value)
+{
+    const long long far = 1ll << 28;
+    long long n = 0;
+    bool is_good = true;
+    switch (found) {
+    case O_TRANSPOSED:
+        r->pattern.is_transposed = true;
+        return 0;
+    case O_JSON:
+        r->as_json = true;
+        return 0;
+    case O_BLOCK:
+        is_good = read_block(value, &r->pattern);
+        break;
+    case O_WIDTH:
+        is_good = ws_cli_integer(value, 1, 16, &n) && (n & (n - 1)) == 0;
+        r->pattern.width = (uint32_t)n;
+        break;
+    case O_WARP:
+        is_good = ws_cli_integer(value, 0, 31, &n);
+        r->warp = (uint32_t)n;
+        break;
+    default:
+        is_good = ws_cli_integer(value, -far, far, &n);
+        if (found == O_STRIDE)
+            r->pattern.stride = n;
+        if (found == O_OFFSET)
+            r->pattern.offset = n;
+        if (found == O_PITCH)
+            r->pattern.pitch = n;
+        if (found == O_PLANE)
+            r->pattern.plane = n;
+        r->has_pitch |= found == O_PITCH;
+        r->has_plane |= found == O_PLANE;
+    }
+    if (is_good)
+        return 0;
+    return ws_cli_usage_error("access", "--%s: '%s' is not possible", options[found].name, value);
+}
+
+static void fill_defaults(struct request *r)
+{
+    struct ws_pattern *p = &r->pattern;
+    int64_t step = p->stride ? (p->stride < 0 ? -p->stride : p->stride) : 1;
+    if (!r->has_pitch)
+        p->pitch = (p->is_transposed ? p->block_y : p->block_x) * step * (int64_t)p->width;
+    if (!r->has_plane)
+        p->plane = p->pitch * (p->is_transposed ? p->block_x : p->block_y);
+}
+
+/* --- drawing: one row a sector (or bank), one column a lane --- */
+
+static void draw_lanes_header(void)
+{
+    printf("%14s  lane 0       8       16      24     31\n", "");
+}
+
+static void draw_sectors(const uint64_t *addr, uint32_t mask)
+{
+    uint64_t sectors[WS_ACCESS_LANES];
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < WS_ACCESS_LANES; l++) {
+        uint64_t s = addr[l] / WS_ACCESS_SECTOR_BYTES;
+        uint32_t at = 0;
+        if (!(mask >> l & 1))
+            continue;
+        while (at < n && sectors[at] < s)
+            at++;
+        if (at < n && sectors[at] == s)
+            continue;
+        memmove(sectors + at + 1, sectors + at, (n - at) * sizeof *sectors);
+        sectors[at] = s;
+        n++;
+    }
+    printf("\nlanes × 32-byte sectors (byte offset of each sector)\n");
+    draw_lanes_header();
+    for (uint32_t k = 0; k < n; k++) {
+        printf("%14" PRId64 "  ", (int64_t)(sectors[k] * WS_ACCESS_SECTOR_BYTES - WS_ACCESS_BASE));
+        for (uint32_t l = 0; l < WS_ACCESS_LANES; l++)
+            putchar(!(mask >> l & 1) ? ' ' : addr[l] / WS_ACCESS_SECTOR_BYTES == sectors[k] ? '#' : '.');
+        putchar('\n');
+    }
+}
+
+/* How many different words of the bank the lanes want. */
+static uint32_t words_in_bank(const uint64_t *addr, uint32_t mask, uint32_t words, uint32_t bank)
+{
+    uint64_t seen[WS_ACCESS_LANES * 4];
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < WS_ACCESS_LANES; l++)
+        for (uint32_t k = 0; k < words && (mask >> l & 1); k++) {
+            uint64_t w = addr[l] / 4 + k;
+            uint32_t at = 0;
+            if (w % WS_ACCESS_BANKS != bank)
+                continue;
+            while (at < n && seen[at] != w)
+                at++;
+            if (at == n)
+                seen[n++] = w;
+        }
+    return n;
+}
+
+static void draw_banks(const uint64_t *addr, uint32_t mask, uint32_t width)
+{
+    uint32_t words = width > 4 ? width / 4 : 1;
+    printf("\nlanes × shared-memory banks (words: different 4-byte words that the warp wants of the bank)\n");
+    draw_lanes_header();
+    for (uint32_t bank = 0; bank < WS_ACCESS_BANKS; bank++) {
+        printf("bank %2u %3u w.  ", bank, words_in_bank(addr, mask, words, bank));
+        for (uint32_t l = 0; l < WS_ACCESS_LANES; l++) {
+            bool hits = false;
+            for (uint32_t k = 0; k < words; k++)
+                hits |= (addr[l] / 4 + k) % WS_ACCESS_BANKS == bank;
+            putchar(!(mask >> l & 1) ? ' ' : hits ? '#' : '.');
+        }
+        putchar('\n');
+    }
+}
+
+static void print_text(const struct request *r, const struct ws_access_report *a)
+{
+    uint64_t addr[WS_ACCESS_LANES];
+    struct ws_sectors s;
+    struct ws_banks b;
+    uint32_t mask = ws_access_lanes(&r->pattern, r->warp, addr);
+    ws_access_sectors(addr, mask, r->pattern.width, &s);
+    ws_access_banks(addr, mask, r->pattern.width, &b);
+    printf("warp %u: %u lanes of %u bytes\n", r->warp, s.lanes, r->pattern.width);
+    printf("  global memory  %u sectors a request, %u when side by side; %.1f %% of the bytes moved are used\n",
+           s.sectors, s.ideal, 100.0 * s.bytes / (WS_ACCESS_SECTOR_BYTES * (double)s.sectors));
+    printf("  shared memory  %u wavefronts a request, %u without conflicts\n", b.wavefronts, b.ideal);
+    printf("block: %u warps\n", a->warps);
+    printf("  global memory  %" PRIu64 " sectors, %.3f a request, %" PRIu64 " lines\n", a->sectors,
+           (double)a->sectors / a->warps, a->lines);
+    printf("  shared memory  %" PRIu64 " wavefronts, %" PRIu64 " of them conflicts\n", a->wavefronts,
+           a->wavefronts - a->ideal_wavefronts);
+    if (a->padding)
+        printf("advice: in shared memory, %u bytes of padding a row (pitch %" PRId64
+               ") bring the wavefronts from %" PRIu64 " to %" PRIu64 "\n",
+               a->padding, r->pattern.pitch + (int64_t)a->padding, a->wavefronts, a->padded_wavefronts);
+    draw_sectors(addr, mask);
+    draw_banks(addr, mask, r->pattern.width);
+    if (r->pattern.width > 4)
+        printf(
+            "note: the wavefront rule for 8 and 16 bytes a lane is NVIDIA's description; on an H200 only the case of "
+            "equal addresses was measured\n");
+}
+
+static void print_json(const struct request *r, const struct ws_access_report *a)
+{
+    struct ws_json j = {.out = stdout, .pretty = true};
+    const struct ws_pattern *p = &r->pattern;
+    ws_json_object(&j);
+    ws_json_key(&j, "pattern");
+    ws_json_object(&j);
+    ws_json_put_uint(&j, "width", p->width);
+    ws_json_put_int(&j, "stride", p->stride);
+    ws_json_put_int(&j, "offset", p->offset);
+    ws_json_key(&j, "block");
+    ws_json_array_line(&j);
+    ws_json_uint(&j, p->block_x);
+    ws_json_uint(&j, p->block_y);
+    ws_json_uint(&j, p->block_z);
+    ws_json_end(&j);
+    ws_json_put_int(&j, "pitch", p->pitch);
+    ws_json_put_int(&j, "plane", p->plane);
+    ws_json_put_bool(&j, "transposed", p->is_transposed);
+    ws_json_end(&j);
+    ws_json_put_uint(&j, "warps", a->warps);
+    ws_json_put_uint(&j, "lanes", a->lanes);
+    ws_json_put_uint(&j, "bytes", a->bytes);
+    ws_json_put_uint(&j, "sectors", a->sectors);
+    ws_json_put_uint(&j, "ideal_sectors", a->ideal_sectors);
+    ws_json_put_number(&j, "sectors_per_request", (double)a->sectors / a->warps);
+    ws_json_put_number(&j, "efficiency", (double)a->used_bytes / (WS_ACCESS_SECTOR_BYTES * (double)a->sectors));
+    ws_json_put_uint(&j, "lines", a->lines);
+    ws_json_put_uint(&j, "wavefronts", a->wavefronts);
+    ws_json_put_uint(&j, "ideal_wavefronts", a->ideal_wavefronts);
+    ws_json_put_uint(&j, "bank_conflicts", a->wavefronts - a->ideal_wavefronts);
+    ws_json_put_uint(&j, "padding_bytes", a->padding);
+    ws_json_put_uint(&j, "padded_wavefronts", a->padded_wavefronts);
+    ws_json_key(&j, "per_warp");
+    ws_json_array(&j);
+    for (uint32_t warp = 0; warp < a->warps; warp++) {
+        uint64_t addr[WS_ACCESS_LANES];
+        uint32_t mask = ws_access_lanes(p, warp, addr);
+        struct ws_sectors s;
+        struct ws_banks b;
+        ws_access_sectors(addr, mask, p->width, &s);
+        ws_access_banks(addr, mask, p->width, &b);
+        ws_json_object_line(&j);
+        ws_json_put_uint(&j, "lanes", s.lanes);
+        ws_json_put_uint(&j, "sectors", s.sectors);
+        ws_json_put_uint(&j, "wavefronts", b.wavefronts);
+        ws_json_end(&j);
+    }
+    ws_json_end(&j);
+    ws_json_end(&j);
+    putchar('\n');
+}
+
+int ws_cmd_access(int argc, char **argv)
+{
+    struct ws_cli cli = {
+        .usage = "[options]",
+        .about =
+            "What a regular access pattern costs: 32-byte sectors in global memory, wavefronts and bank conflicts in\n"
+            "shared memory. Thread (x,y,z) touches element offset + x*stride of row y, plane z.\n"
+            "Example: --width 4 --stride 2 --offset 1 --block 32x8 --pitch 4096",
+        .options = options,
+        .argc = argc,
+        .argv = argv};
+    struct request r = {.pattern = {.width = 4, .stride = 1, .block_x = 32, .block_y = 1, .block_z = 1}};
+    struct ws_access_report report;
+    const char *value;
+    int found;
+    while ((found = ws_cli_next(&cli, &value)) != WS_CLI_END) {
+        int err;
+        if (found == WS_CLI_HELP)
+            return WS_EXIT_OK;
+        if (found == WS_CLI_ERROR)
+            return WS_EXIT_USAGE;
+        if (found == WS_CLI_OPERAND)
+            return ws_cli_usage_error("access", "unexpected '%s'", value);
+        err = read_option(&r, found, value);
+        if (err)
+            return err;
+    }
+    fill_defaults(&r);
+    if (ws_access_report(&r.pattern, &report) != 0)
+        return ws_cli_usage_error("access",
+                                  "no such access: blocks have 1 to 1024 threads (z up to 64), pitch and plane "
+                                  "are multiples of the width");
+    if (r.warp >= report.warps)
+        return ws_cli_usage_error("access", "--warp %u: the block has %u warps", r.warp, report.warps);
+    if (r.as_json)
+        print_json(&r, &report);
+    else
+        print_text(&r, &report);
+    return WS_EXIT_OK;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ * cmd_model.c: `warpsight model`: run kernels' PTX on the CPU, predict their counters, print the report.
+ * Options only; the work is model_run.c, and what is shown is the report of any session. */
+#include "cli.h"
+#include "cmd.h"
+#include "model_run.h"
+#include "paths.h"
+#include "reader.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    O_SPEC,
+    O_PTX,
+    O_KERNEL,
+    O_GPU,
+    O_NAME,
+    O_THREADS,
+    O_MAX,
+    O_LINES,
+    O_JSON,
+    O_QUIET,
+    O_OUTPUT,
+    O_FORCE,
+    O_BUNDLED
+};
+static const struct ws_option options[] = {
+    [O_SPEC] = {"spec", 0, "FILE", "launches, buffers and arguments (JSON)"},
+    [O_PTX] = {"ptx", 0, "FILE", "PTX text to run instead of the spec's"},
+    [O_KERNEL] = {"kernel", 'k', "NAME", "only launches of this kernel"},
+    [O_GPU] = {"gpu", 0, "NAME", "the GPU whose limits are assumed (default H200)"},
+    [O_NAME] = {"name", 0, "NAME", "name of the session"},
+    [O_THREADS] = {"threads", 0, "N", "worker threads (default 1); no count depends on it"},
+    [O_MAX] = {"max-instructions", 0, "N", "stop a launch after so many warp instructions"},
+    [O_LINES] = {"lines", 0, NULL, "a line per PTX instruction with its source line, instead of the report"},
+    [O_JSON] = {"json", 0, NULL, "the report as JSON"},
+    [O_QUIET] = {"quiet", 'q', NULL, "no line per launch on stderr"},
+    [O_OUTPUT] = {"output", 'o', "FILE", "also write the session as a capture (.wscap), print no report"},
+    [O_FORCE] = {"force", 'f', NULL, "-o may overwrite"},
+    [O_BUNDLED] = {"bundled", 0, NULL, "the reference kernels: all, or the files named"},
+    {NULL, 0, NULL, NULL},
+};
+
+#define NAMES_MAX 64
+
+struct request {
+    struct ws_model_job job;
+    const char *spec, *ptx, *output;
+    const char *names[NAMES_MAX];
+    size_t names_n;
+    bool as_json, as_lines, force, is_bundled;
+};
+
+static int read_number(struct request *r, int found, const char *value)
+{
+    long long n;
+    if (!ws_cli_integer(value, 1, found == O_THREADS ? 256 : INT64_MAX, &n))
+        return ws_cli_usage_error("model", "--%s needs a whole number from 1, not '%s'", options[found].name, value);
+    if (found == O_THREADS)
+        r->job.threads = (uint32_t)n;
+    else
+        r->job.max_instructions = (uint64_t)n;
+    return WS_EXIT_OK;
+}
+
+static int read_option(struct request *r, int found, const char *value)
+{
+    const char **const texts[] = {[O_SPEC] = &r->spec,   [O_PTX] = &r->ptx,       [O_KERNEL] = &r->job.kernel,
+                                  [O_GPU] = &r->job.gpu, [O_NAME] = &r->job.name, [O_OUTPUT] = &r->output};
+    bool *const flags[] = {[O_LINES] = &r->as_lines,
+                           [O_JSON] = &r->as_json,
+                           [O_QUIET] = &r->job.is_quiet,
+                           [O_FORCE] = &r->force,
+                           [O_BUNDLED] = &r->is_bundled};
+    if (found == O_THREADS || found == O_MAX)
+        return read_number(r, found, value);
+    if (found == WS_CLI_OPERAND) {
+        if (r->names_n == NAMES_MAX)
+            return ws_cli_usage_error("model", "too many names");
+        r->names[r->names_n++] = value;
+    } else if (value) {
+        *texts[found] = value;
+    } else {
+        *flags[found] = true;
+    }
+    return WS_EXIT_OK;
+}
+
+/* --- the bundled kernels --- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The *.json of the folder, sorted; free with free_list. */
+static size_t list_specs(const char *folder, char *out[NAMES_MAX])
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *e;
+    size_t n = 0;
+    while (dir && n < NAMES_MAX && (e = readdir(dir)) != NULL) {
+        size_t length = strlen(e->d_name);
+        if (length < 6 || strcmp(e->d_name + length - 5, ".json") != 0)
+            continue;
+        out[n] = strndup(e->d_name, length - 5);
+        n += out[n] != NULL;
+    }
+    if (dir)
+        closedir(dir);
+    qsort(out, n, sizeof *out, by_name);
+    return n;
+}
+
+static bool is_wanted(const struct request *r, const char *name)
+{
+    for (size_t k = 0; k < r->names_n; k++)
+        if (strcmp(r->names[k], name) == 0)
+            return true;
+    return r->names_n == 0;
+}
+
+static int run_bundled(struct request *r)
+{
+    char folder[WS_PATH_MAX + 64], path[2 * WS_PATH_MAX];
+    char *specs[NAMES_MAX];
+    size_t n, found = 0;
+    int status = WS_EXIT_OK;
+    if (!ws_model_bundled_folder(folder, sizeof folder))
+        return ws_cli_failed("model", "the bundled kernels (kernels/ptx) are not beside this program");
+    n = list_specs(folder, specs);
+    for (size_t k = 0; k < n; k++) {
+        if (is_wanted(r, specs[k])) {
+            int one;
+            found++;
+            snprintf(path, sizeof path, "%s/%s.json", folder, specs[k]);
+            one = ws_model_job_spec(&r->job, path, NULL);
+            status = one != WS_EXIT_OK ? one : status;
+        }
+    }
+    if (found < r->names_n) {
+        status = WS_EXIT_FAILED;
+        (void)ws_cli_failed("model", "not every kernel file named is bundled; there are:");
+        for (size_t k = 0; k < n; k++)
+            fprintf(stderr, "  %s\n", specs[k]);
+    }
+    for (size_t k = 0; k < n; k++)
+        free(specs[k]);
+    return status;
+}
+
+/* --- the report of the new session --- */
+
+static int print_report(const struct request *r)
+{
+    struct ws_json json = {.out = stdout, .pretty = true};
+    struct ws_text_options text = {.details = 10};
+    struct ws_store *store = NULL;
+    struct ws_session *session = NULL;
+    int64_t id = 0;
+    int status = ws_reader_open("model", &store);
+    if (status == WS_EXIT_OK && ws_store_find_token(store, ws_text_of(r->job.agent_id), &id) != 0)
+        status = ws_cli_failed("model", "the session was not stored");
+    if (status == WS_EXIT_OK && ws_report_load(store, id, &session) != 0)
+        status = ws_cli_failed("model", "%s", ws_store_message(store));
+    if (status == WS_EXIT_OK &&
+        (r->as_json ? ws_report_json(session, &json) : ws_report_text(session, &text, stdout)) != 0)
+        status = ws_cli_failed("model", "out of memory");
+    ws_report_free(session);
+    ws_store_close(store);
+    return status;
+}
+
+static int run(struct request *r, int argc, char **argv)
+{
+    const char *exe = r->ptx ? r->ptx : r->spec ? r->spec : "reference kernels";
+    int status, closed;
+    r->job.command = "model";
+    r->job.lines = r->as_lines ? stdout : NULL;
+    status = ws_model_job_open(&r->job, exe, argc, argv);
+    if (status != WS_EXIT_OK)
+        return status;
+    status = r->is_bundled ? run_bundled(r) : ws_model_job_spec(&r->job, r->spec, r->ptx);
+    closed = ws_model_job_close(&r->job, r->output, r->force);
+    status = closed != WS_EXIT_OK ? closed : status;
+    if (r->job.modelled > 0 && !r->as_lines && !r->output && closed == WS_EXIT_OK) {
+        int printed = print_report(r);
+        status = printed != WS_EXIT_OK ? printed : status;
+    }
+    return status;
+}
+
+int ws_cmd_model(int argc, char **argv)
+{
+    struct ws_cli cli = {.usage = "--spec FILE [--ptx FILE] [options] | --bundled [NAME…] [options]",
+                         .about =
+                             "Run kernels' PTX on the CPU and predict what a GPU would count: requests, sectors, bank "
+                             "conflicts, FLOP.\nTimes, stalls, caches and DRAM need a GPU and stay empty. "
+                             "A kernel that the model does not know is refused by\nname, line and opcode.",
+                         .options = options,
+                         .argc = argc,
+                         .argv = argv};
+    struct request r = {0};
+    const char *value;
+    int found, status;
+    while ((found = ws_cli_next(&cli, &value)) != WS_CLI_END) {
+        if (found == WS_CLI_HELP)
+            return WS_EXIT_OK;
+        status = found == WS_CLI_ERROR ? WS_EXIT_USAGE : read_option(&r, found, value);
+        if (status != WS_EXIT_OK)
+            return status;
+    }
+    if (r.is_bundled == (r.spec != NULL))
+        return ws_cli_usage_error("model", "one of --spec FILE and --bundled is needed");
+    if (!r.is_bundled && r.names_n > 0)
+        return ws_cli_usage_error("model", "unexpected '%s'", r.names[0]);
+    return run(&r, argc, argv);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT
+ * model_run.c: a launch spec through the SIMT model into a session, labelled modelled.
+ * The frames go into the spool as a collector's do, so that the ingest is the only writer of the database. */
+#include "model_run.h"
+
+#include "cli.h"
+#include "model_spec.h"
+#include "paths.h"
+#include "version.h"
+
+#include "../analyzer/err.h"
+#include "../analyzer/gpus.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEXT_MAX (256l << 20)
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static char *read_file(const char *path, size_t *length)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    long n = -1;
+    if (f && fseek(f, 0, SEEK_END) == 0)
+        n = ftell(f);
+    if (n >= 0 && n <= TEXT_MAX)
+        text = malloc((size_t)n + 1);
+    if (text) {
+        rewind(f);
+        *length = fread(text, 1, (size_t)n, f);
+        text[*length] = '\0';
+    }
+    if (f)
+        fclose(f);
+    return text;
+}
+
+/* --- the assumed GPU --- */
+
+static bool find_board(const char *wanted, struct ws_board *out)
+{
+    for (size_t k = 0; k < ws_gpus_board_count(); k++) {
+        ws_gpus_board_at(k, out);
+        if (strcasestr(out->names, wanted))
+            return true;
+    }
+    return false;
+}
+
+static int describe_gpu(const char *command, const char *wanted, struct ws_emit_device *out, char *name, size_t cap)
+{
+    struct ws_board board;
+    const struct ws_limits *limits;
+    if (!find_board(wanted ? wanted : "H200", &board))
+        return ws_cli_usage_error(command, "unknown GPU '%s'; see analyzer/gpus.def for the boards", wanted);
+    snprintf(name, cap, "%.*s", (int)strcspn(board.names, "|"), board.names);
+    memset(out, 0, sizeof *out);
+    out->name = name;
+    out->cc_major = board.cc_major;
+    out->cc_minor = board.cc_minor;
+    out->sms = board.sms;
+    out->l2_bytes = ws_has(board.l2_bytes) ? (uint64_t)board.l2_bytes.number : 0;
+    out->sm_clock_hz = ws_has(board.boost_clock_hz) ? (uint64_t)board.boost_clock_hz.number : 0;
+    limits = ws_gpus_limits(board.cc_major, board.cc_minor);
+    if (limits) {
+        out->max_warps_per_sm = limits->warps_per_sm;
+        out->regs_per_sm = limits->regs_per_sm;
+        out->smem_bytes_per_sm = limits->smem_per_sm;
+        out->smem_optin_bytes = limits->smem_per_block;
+    }
+    return WS_EXIT_OK;
+}
+
+/* --- session --- */
+
+static void make_agent_id(char out[33])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+        uint64_t t = (uint64_t)now_ns() ^ (uint64_t)getpid() << 40;
+        memcpy(bytes, &t, 8);
+        memcpy(bytes + 8, &t, 8);
+    }
+    for (int k = 0; k < 16; k++) {
+        out[2 * k] = digits[bytes[k] >> 4];
+        out[2 * k + 1] = digits[bytes[k] & 15];
+    }
+    out[32] = '\0';
+}
+
+static char *join_arguments(int argc, char **argv, size_t *bytes)
+{
+    size_t n = 0;
+    char *all;
+    for (int k = 0; k < argc; k++)
+        n += strlen(argv[k]) + 1;
+    all = malloc(n + 1);
+    *bytes = 0;
+    for (int k = 0; all && k < argc; k++) {
+        size_t len = strlen(argv[k]);
+        if (k > 0)
+            all[(*bytes)++] = '\0';
+        memcpy(all + *bytes, argv[k], len);
+        *bytes += len;
+    }
+    return all;
+}
+
+int ws_model_job_open(struct ws_model_job *job, const char *exe, int argc, char **argv)
+{
+    struct ws_emit_session session = {0};
+    struct ws_emit_device device;
+    char gpu[64], host[256] = "", cwd[WS_PATH_MAX] = "";
+    size_t argv_bytes;
+    char *arguments;
+    int status = describe_gpu(job->command, job->gpu, &device, gpu, sizeof gpu);
+    if (status != WS_EXIT_OK)
+        return status;
+    arguments = join_arguments(argc, argv, &argv_bytes);
+    if (!arguments)
+        return ws_cli_failed(job->command, "out of memory");
+    make_agent_id(job->agent_id);
+    (void)gethostname(host, sizeof host - 1);
+    if (!getcwd(cwd, sizeof cwd))
+        cwd[0] = '\0';
+    session.agent_id = job->agent_id;
+    session.name = job->name ? job->name : "";
+    session.exe = exe;
+    session.argv = arguments;
+    session.argv_bytes = argv_bytes;
+    session.cwd = cwd;
+    session.host = host;
+    session.version = WS_VERSION;
+    session.git_commit = WS_GIT_COMMIT;
+    session.pid = (uint32_t)getpid();
+    session.started_ns = now_ns();
+    job->emit = ws_emit_new(&session, &device);
+    free(arguments);
+    return job->emit ? WS_EXIT_OK : ws_cli_failed(job->command, "out of memory");
+}
+
+/* --- launches --- */
+
+static void print_row(FILE *out, const struct ws_model_row *r)
+{
+    fprintf(out, "%6u %6u  %-24s %12" PRIu64 " %7.2f", r->source_line, r->ptx_line, r->opcode, r->runs,
+            r->runs ? (double)r->lanes / (double)r->runs : 0.0);
+    if (r->is_memory && r->memory.sectors)
+        fprintf(out, "  %.2f sectors a request (ideal %.2f)", (double)r->memory.sectors / (double)r->memory.requests,
+                (double)r->memory.ideal_sectors / (double)r->memory.requests);
+    if (r->is_memory && r->memory.wavefronts)
+        fprintf(out, "  %.2f wavefronts a request (ideal %.2f)",
+                (double)r->memory.wavefronts / (double)r->memory.requests,
+                (double)r->memory.ideal_wavefronts / (double)r->memory.requests);
+    if (r->diverged)
+        fprintf(out, "  %" PRIu64 " times divergent", r->diverged);
+    fputc('\n', out);
+}
+
+static void print_lines(FILE *out, const char *name, const struct ws_model_result *result)
+{
+    fprintf(out, "%s: PTX instructions (not SASS)\n%6s %6s  %-24s %12s %7s\n", name, "line", "PTX", "opcode", "runs",
+            "lanes");
+    for (uint32_t k = 0; k < result->rows_n; k++)
+        if (result->rows[k].runs)
+            print_row(out, &result->rows[k]);
+}
+
+static void tell(const struct ws_model_job *job, const char *name, const struct ws_model_launch *l,
+                 const struct ws_model_result *r)
+{
+    double m = 1e-6 * (double)r->counts.ptx_instructions;
+    if (!job->is_quiet)
+        fprintf(stderr,
+                "==WARPSIGHT== modelled %s (%u,%u,%u)x(%u,%u,%u): %.2f M PTX warp instructions, %.2f s, %.0f M/s\n",
+                name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], m, r->seconds,
+                r->seconds > 0 ? m / r->seconds : 0.0);
+    for (uint32_t k = 0; k < r->issues_n; k++)
+        fprintf(stderr, "==WARPSIGHT== %s (%" PRIu64 " times)\n", r->issues[k].text, r->issues[k].count);
+}
+
+static int run_launch(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec, uint32_t k, uint32_t only)
+{
+    static uint8_t params[WS_SPEC_PARAMS_MAX];
+    char error[WS_MODEL_ERROR_BYTES] = "", name[WS_SPEC_NAME_MAX];
+    struct ws_model_launch launch;
+    struct ws_model_result result;
+    int err = ws_spec_launch(spec, model, k, &launch, params, error);
+    if (err)
+        return ws_cli_failed(job->command, "launch %u: %s", k, error);
+    if (only != UINT32_MAX && launch.kernel != only)
+        return WS_EXIT_OK;
+    launch.threads = job->threads;
+    launch.max_instructions = job->max_instructions;
+    ws_spec_short_name(ws_model_kernel_name(model, launch.kernel), name);
+    err = ws_model_run(model, &launch, &result);
+    if (err == -WS_EUNSUP) {
+        job->refused++;
+        ws_emit_status(job->emit, "model-refused", 1, result.refusal, "measure this kernel on a GPU", 1);
+        return ws_cli_failed(job->command, "not modelled: %s", result.refusal);
+    }
+    if (err)
+        return ws_cli_failed(job->command, "%s: %s", name, result.refusal[0] ? result.refusal : ws_err_text(err));
+    tell(job, name, &launch, &result);
+    if (job->lines)
+        print_lines(job->lines, name, &result);
+    ws_emit_launch(job->emit, ws_model_kernel_name(model, launch.kernel), &launch, &result, ws_spec_registers(spec, k));
+    job->modelled++;
+    job->issues += result.issues_n;
+    job->seconds += result.seconds;
+    ws_model_result_fini(&result);
+    return WS_EXIT_OK;
+}
+
+static int run_all(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec)
+{
+    char error[WS_MODEL_ERROR_BYTES] = "";
+    uint32_t only = UINT32_MAX;
+    int status = WS_EXIT_OK;
+    if (job->kernel && ws_spec_find_kernel(model, job->kernel, &only) != 0)
+        return ws_cli_failed(job->command, "no single kernel '%s' in the PTX", job->kernel);
+    if (ws_spec_prepare(spec, model, error) != 0)
+        return ws_cli_failed(job->command, "%s", error);
+    for (uint32_t k = 0; k < ws_spec_launches(spec); k++) {
+        int one = run_launch(job, model, spec, k, only);
+        status = one != WS_EXIT_OK ? one : status;
+    }
+    if (ws_spec_save(spec, model, error) != 0)
+        return ws_cli_failed(job->command, "%s", error);
+    return status;
+}
+
+int ws_model_job_spec(struct ws_model_job *job, const char *spec_path, const char *ptx_path)
+{
+    char folder[WS_PATH_MAX], error[WS_MODEL_ERROR_BYTES] = "";
+    struct ws_spec *spec = NULL;
+    struct ws_model *model = NULL;
+    char *json, *ptx = NULL;
+    size_t json_n = 0, ptx_n = 0;
+    int status;
+    if (ws_path_parent(spec_path, folder) != 0)
+        return ws_cli_failed(job->command, "%s: the path is too long", spec_path);
+    json = read_file(spec_path, &json_n);
+    if (!json)
+        return ws_cli_failed(job->command, "cannot read %s", spec_path);
+    if (ws_spec_new(json, json_n, folder, &spec, error) != 0) {
+        status = ws_cli_failed(job->command, "%s: %s", spec_path, error);
+        goto out;
+    }
+    ptx_path = ptx_path ? ptx_path : ws_spec_ptx(spec);
+    if (!ptx_path) {
+        status = ws_cli_failed(job->command, "no PTX: give --ptx FILE, or \"ptx\" in the spec");
+        goto out;
+    }
+    ptx = read_file(ptx_path, &ptx_n);
+    if (!ptx)
+        status = ws_cli_failed(job->command, "cannot read %s", ptx_path);
+    else if (ws_model_new(ptx, ptx_n, &model, error) != 0)
+        status = ws_cli_failed(job->command, "%s: %s", ptx_path, error);
+    else
+        status = run_all(job, model, spec);
+out:
+    ws_model_free(model);
+    ws_spec_free(spec);
+    free(ptx);
+    free(json);
+    return status;
+}
+
+/* --- into the spool and the capture --- */
+
+static int write_file(const char *path, const uint8_t *bytes, size_t n, bool force)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0600);
+    size_t at = 0;
+    if (fd < 0)
+        return -1;
+    while (at < n) {
+        ssize_t put = write(fd, bytes + at, n - at);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            break;
+        at += (size_t)put;
+    }
+    return close(fd) == 0 && at == n ? 0 : -1;
+}
+
+/* <spool>/<session>/<agent>/00000000.done, as the collector leaves a finished segment. */
+static int into_spool(const struct ws_model_job *job, const uint8_t *bytes, size_t n)
+{
+    char spool[WS_PATH_MAX], folder[WS_PATH_MAX + 80], path[WS_PATH_MAX + 112];
+    if (ws_path_spool(spool) != 0)
+        return ws_cli_failed(job->command, "the path of the spool is too long");
+    if (ws_path_make_private_folder(spool) != 0)
+        return ws_cli_failed(job->command, "the spool %s cannot be used", spool);
+    snprintf(folder, sizeof folder, "%s/%s/%s", spool, job->agent_id, job->agent_id);
+    snprintf(path, sizeof path, "%s/00000000.done", folder);
+    if (ws_path_make_folder(folder) != 0 || write_file(path, bytes, n, false) != 0)
+        return ws_cli_failed(job->command, "cannot write %s: %s", path, strerror(errno));
+    return WS_EXIT_OK;
+}
+
+int ws_model_job_close(struct ws_model_job *job, const char *capture_path, bool force)
+{
+    size_t n = 0;
+    const uint8_t *bytes = ws_emit_finish(job->emit, now_ns(), &n);
+    int status = WS_EXIT_OK;
+    if (!bytes)
+        status = ws_cli_failed(job->command, "out of memory");
+    if (bytes && capture_path && write_file(capture_path, bytes, n, force) != 0)
+        status = ws_cli_failed(job->command, "cannot write %s: %s", capture_path, strerror(errno));
+    if (bytes && job->modelled + job->refused > 0) {
+        int stored = into_spool(job, bytes, n);
+        status = stored != WS_EXIT_OK ? stored : status;
+    }
+    ws_emit_free(job->emit);
+    job->emit = NULL;
+    return status;
+}
+
+bool ws_model_bundled_folder(char *out, size_t cap)
+{
+    static const char *const places[] = {"../kernels/ptx", "../../kernels/ptx", "kernels/ptx",
+                                         "../lib/warpsight/kernels"};
+    char self[WS_PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+    if (n <= 0)
+        return false;
+    self[n] = '\0';
+    slash = strrchr(self, '/');
+    if (!slash)
+        return false;
+    slash[1] = '\0';
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        char probe[WS_PATH_MAX + 64];
+        snprintf(probe, sizeof probe, "%s%s/vec_add.json", self, places[k]);
+        if (access(probe, R_OK) == 0)
+            return snprintf(out, cap, "%s%s", self, places[k]) < (int)cap;
+    }
+    return false;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ * model_run.h: a launch spec through the SIMT model into a session of the database, labelled modelled.
+ * Used by `warpsight model` and `warpsight kernels model`. */
+#ifndef WS_SERVER_MODEL_RUN_H
+#define WS_SERVER_MODEL_RUN_H
+
+#include "../collector/model/emit.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct ws_model_job {
+    const char *command; /* for complaints */
+    const char *kernel;  /* only launches of this kernel, or NULL */
+    const char *gpu;     /* part of a board's name in gpus.def, NULL = NVIDIA H200 */
+    const char *name;    /* of the session */
+    uint32_t threads;
+    uint64_t max_instructions;
+    bool is_quiet; /* no line per launch on stderr */
+    FILE *lines;   /* a table of source lines per launch goes there, or NULL */
+    /* filled by the functions below */
+    struct ws_emit *emit;
+    char agent_id[33];
+    uint32_t modelled, refused, issues;
+    double seconds;
+};
+
+/* Begin a session: argc, argv describe it. Returns 0, or the status to exit with; the reason is on stderr. */
+int ws_model_job_open(struct ws_model_job *job, const char *exe, int argc, char **argv);
+
+/* Run one spec file; ptx overrides the spec's. A kernel that the model does not know is refused by name, line and
+ * opcode on stderr, counted, and the rest goes on. Returns 0, or the status to exit with. */
+int ws_model_job_spec(struct ws_model_job *job, const char *spec_path, const char *ptx_path);
+
+/* End the session: into the spool, and a capture file too if path is not NULL. Frees.
+ * Returns 0, or the status to exit with. */
+int ws_model_job_close(struct ws_model_job *job, const char *capture_path, bool force);
+
+/* The folder of the bundled kernels' PTX and specs; false when it is not found. */
+bool ws_model_bundled_folder(char *out, size_t cap);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ * test_access.c: the counting rules against the teaching texts' tables and against plain references. */
+#include "../../analyzer/access.h"
+#include "../../analyzer/err.h"
+#include "test.h"
+
+static struct ws_access_report report_of(struct ws_pattern p)
+{
+    struct ws_access_report r = {0};
+    CHECK_INT(ws_access_report(&p, &r), 0);
+    return r;
+}
+
+static struct ws_pattern row_pattern(uint32_t width, int64_t stride, int64_t offset)
+{
+    return (struct ws_pattern){
+        .width = width, .stride = stride, .offset = offset, .block_x = 32, .block_y = 1, .block_z = 1};
+}
+
+TEST(stride_table)
+{
+    static const uint32_t want[][2] = {{1, 4}, {2, 8}, {4, 16}, {8, 32}, {16, 32}, {32, 32}, {0, 1}};
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++)
+        CHECK_INT(report_of(row_pattern(4, want[k][0], 0)).sectors, want[k][1]);
+}
+
+TEST(misaligned_start_costs_a_fifth_sector)
+{
+    for (int64_t offset = 0; offset < 32; offset++)
+        CHECK_INT(report_of(row_pattern(4, 1, offset)).sectors, offset % 8 ? 5 : 4);
+}
+
+TEST(wide_lanes_have_their_own_ideal)
+{
+    CHECK_INT(report_of(row_pattern(1, 1, 0)).sectors, 1);
+    CHECK_INT(report_of(row_pattern(8, 1, 0)).sectors, 8);
+    CHECK_INT(report_of(row_pattern(16, 1, 0)).sectors, 16);
+    CHECK_INT(report_of(row_pattern(16, 1, 0)).ideal_sectors, 16);
+    CHECK_INT(report_of(row_pattern(4, 0, 0)).ideal_sectors, 1); /* a broadcast wants 4 bytes */
+    CHECK_INT(report_of(row_pattern(4, 0, 0)).used_bytes, 4);
+}
+
+TEST(block_shapes_of_the_two_dimensional_kernel)
+{
+    static const uint32_t want[][3] = {{32, 8, 32}, {16, 16, 32}, {8, 32, 32}, {4, 64, 64}, {1, 256, 256}};
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        struct ws_pattern p = {.width = 4, .stride = 1, .block_x = want[k][0], .block_y = want[k][1], .block_z = 1};
+        p.pitch = 4096;
+        CHECK_INT(report_of(p).sectors, want[k][2]);
+        CHECK_INT(report_of(p).warps, 8);
+    }
+}
+
+TEST(tile_column_conflicts_and_one_word_of_padding_removes_them)
+{
+    struct ws_pattern p = {.width = 4, .stride = 1, .block_x = 32, .block_y = 32, .block_z = 1, .pitch = 128};
+    struct ws_access_report r = report_of(p);
+    CHECK_INT(r.wavefronts, 32); /* as a row */
+    p.is_transposed = true;
+    r = report_of(p);
+    CHECK_INT(r.wavefronts, 32 * 32);
+    CHECK_INT(r.ideal_wavefronts, 32);
+    CHECK_INT(r.padding, 4);
+    CHECK_INT(r.padded_wavefronts, 32);
+    p.pitch = 132;
+    CHECK_INT(report_of(p).wavefronts, 32);
+}
+
+TEST(strided_words_conflict_by_the_common_divisor_with_32)
+{
+    for (int64_t stride = 1; stride <= 64; stride++) {
+        int64_t a = stride, b = 32;
+        while (b) {
+            int64_t t = a % b;
+            a = b;
+            b = t;
+        }
+        CHECK_INT(report_of(row_pattern(4, stride, 0)).wavefronts, a);
+    }
+}
+
+TEST(wide_shared_accesses_go_by_halves_and_quarters)
+{
+    uint64_t addr[32];
+    struct ws_banks b;
+    for (uint64_t l = 0; l < 32; l++)
+        addr[l] = 8 * l;
+    ws_access_banks(addr, UINT32_MAX, 8, &b);
+    CHECK_INT(b.wavefronts, 2);
+    CHECK_INT(b.ideal, 2);
+    for (uint64_t l = 0; l < 32; l++)
+        addr[l] = 16 * l;
+    ws_access_banks(addr, UINT32_MAX, 16, &b);
+    CHECK_INT(b.wavefronts, 4);
+    for (uint64_t l = 0; l < 32; l++)
+        addr[l] = 64;
+    ws_access_banks(addr, UINT32_MAX, 16, &b); /* measured on an H200: 2, not 1 */
+    CHECK_INT(b.wavefronts, 2);
+    CHECK_INT(b.ideal, 2);
+}
+
+TEST(inactive_lanes_do_not_count)
+{
+    uint64_t addr[32];
+    struct ws_sectors s;
+    struct ws_banks b;
+    for (uint64_t l = 0; l < 32; l++)
+        addr[l] = 128 * l;
+    ws_access_sectors(addr, 0x80000001u, 4, &s);
+    CHECK_INT(s.sectors, 2);
+    CHECK_INT(s.lines, 2);
+    CHECK_INT(s.lanes, 2);
+    ws_access_banks(addr, 0x00ff0000u, 4, &b);
+    CHECK_INT(b.wavefronts, 8);
+    ws_access_sectors(addr, 0, 4, &s);
+    CHECK_INT(s.sectors, 0);
+    CHECK_INT(s.ideal, 0);
+}
+
+TEST(same_address_depth)
+{
+    uint64_t addr[32];
+    for (uint64_t l = 0; l < 32; l++)
+        addr[l] = l % 4 * 4;
+    CHECK_INT(ws_access_same_address(addr, UINT32_MAX), 8);
+    CHECK_INT(ws_access_same_address(addr, 0x11u), 2);
+    CHECK_INT(ws_access_same_address(addr, 0), 0);
+}
+
+/* The quick count must equal the plain one for any addresses, in any order. */
+TEST(quick_counts_equal_a_plain_reference)
+{
+    uint64_t state = 12345;
+    for (int round = 0; round < 20000; round++) {
+        uint64_t addr[32];
+        uint32_t mask, sectors = 0, words = 0;
+        struct ws_sectors s;
+        uint64_t range = 0;
+        for (int l = 0; l < 32; l++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            range = 1ull << (6 + (uint64_t)round % 12);
+            addr[l] = (1u << 20) + (state >> 33) % range * 4;
+        }
+        mask = (uint32_t)(state >> 7);
+        ws_access_sectors(addr, mask, 4, &s);
+        for (int l = 0; l < 32; l++) {
+            bool new_sector = mask >> l & 1, new_word = mask >> l & 1;
+            for (int k = 0; k < l; k++) {
+                if (!(mask >> k & 1))
+                    continue;
+                new_sector &= addr[k] / 32 != addr[l] / 32;
+                new_word &= addr[k] != addr[l];
+            }
+            sectors += new_sector;
+            words += new_word;
+        }
+        CHECK_INT(s.sectors, sectors);
+        CHECK_INT(s.bytes, 4 * words);
+    }
+}
+
+TEST(impossible_patterns_are_refused)
+{
+    struct ws_access_report r;
+    struct ws_pattern p = row_pattern(3, 1, 0);
+    CHECK_INT(ws_access_report(&p, &r), -WS_EINVAL);
+    p = row_pattern(4, 1, 0);
+    p.block_y = 64;
+    CHECK_INT(ws_access_report(&p, &r), -WS_EINVAL);
+    p = row_pattern(8, 1, 0);
+    p.pitch = 132;
+    CHECK_INT(ws_access_report(&p, &r), -WS_EINVAL);
+    p = row_pattern(4, INT64_MAX, 0);
+    CHECK_INT(ws_access_report(&p, &r), -WS_EINVAL);
+}
