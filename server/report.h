@@ -82,10 +82,14 @@ void ws_report_json_session_members(struct ws_json *j, const struct ws_session_r
                                     const struct ws_session *session);
 /* "2026-11-30T12:00:00.123456789Z", or null for 0. */
 void ws_report_json_time(struct ws_json *j, const char *key, int64_t ns);
+void ws_report_json_point_members(struct ws_json *j, const struct ws_roof_point *point);
+/* key: a JSON array of texts as the database keeps it. */
+void ws_report_json_texts(struct ws_json *j, const char *key, const char *json);
 void ws_report_json_devices(struct ws_json *j, const struct ws_session *session);
 void ws_report_json_warnings(struct ws_json *j, const struct ws_session *session);
+/* wanted: [WS_METRIC_COUNT] which metrics; NULL: all, those outside of the catalogue too. */
 void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
-                           const struct ws_report *report);
+                           const struct ws_report *report, const bool *wanted);
 void ws_report_json_findings(struct ws_json *j, const struct ws_findings *findings);
 /* {"value":…,"unit":…} or {"value":null,"why":…}; min, max when stat is given and launches differ. */
 void ws_report_json_value(struct ws_json *j, struct ws_value value, const char *unit, const struct ws_stat *stat);

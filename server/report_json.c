@@ -71,7 +71,7 @@ static void put_dim3(struct ws_json *j, const char *key, struct ws_dim3 d)
 /* --- session, devices, warnings --- */
 
 /* The database's JSON array of texts, read and written anew: what stands there may have been edited. */
-static void put_texts(struct ws_json *j, const char *key, const char *json)
+void ws_report_json_texts(struct ws_json *j, const char *key, const char *json)
 {
     cJSON *tree = cJSON_Parse(json);
     const cJSON *item;
@@ -126,7 +126,7 @@ void ws_report_json_session_members(struct ws_json *j, const struct ws_session_r
     ws_json_put_text(j, "name", row->name);
     ws_json_put_text(j, "source", row->source);
     ws_json_put_text(j, "exe", row->exe);
-    put_texts(j, "argv", row->argv);
+    ws_report_json_texts(j, "argv", row->argv);
     if (row->has_exit)
         ws_json_put_int(j, "exit_status", row->exit_status);
     else
@@ -211,18 +211,21 @@ static const struct ws_stat *spread_of(const struct ws_kernel *k, unsigned id, c
     return duration;
 }
 
-static void put_metrics(struct ws_json *j, const struct ws_kernel *k, const struct ws_report *report)
+static void put_metrics(struct ws_json *j, const struct ws_kernel *k, const struct ws_report *report,
+                        const bool *wanted)
 {
     ws_json_key(j, "metrics");
     ws_json_object(j);
     for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
         struct ws_stat duration;
+        if (wanted && !wanted[i])
+            continue;
         ws_json_key(j, ws_metric_get((enum ws_metric_id)i)->key);
         ws_report_json_value(j, report->metric[i], unit_symbol((enum ws_metric_id)i),
                              spread_of(k, i, report, &duration));
     }
     for (size_t i = 0; i < k->stat_count; i++) {
-        if (k->stats[i].id < WS_METRIC_COUNT)
+        if (k->stats[i].id < WS_METRIC_COUNT || wanted)
             continue;
         ws_json_key(j, k->stats[i].key);
         ws_report_json_value(j, k->stats[i].mean, "", &k->stats[i]);
@@ -263,9 +266,8 @@ static void put_occupancy(struct ws_json *j, const struct ws_report *report)
     ws_json_end(j);
 }
 
-static void put_point(struct ws_json *j, const struct ws_roof_point *p)
+void ws_report_json_point_members(struct ws_json *j, const struct ws_roof_point *p)
 {
-    ws_json_object_line(j);
     ws_json_put_text(j, "level", ws_level_name(p->level));
     ws_json_put_text(j, "precision", ws_precision_name(p->precision));
     put_value(j, "intensity", p->intensity);
@@ -275,7 +277,6 @@ static void put_point(struct ws_json *j, const struct ws_roof_point *p)
                      ws_has(p->measured.roof) ? "measured" : ws_why_code((enum ws_why)p->measured.roof.why));
     put_value(j, "percent", p->measured.percent);
     ws_json_put_text(j, "bound", ws_bound_name(p->measured.bound));
-    ws_json_end(j);
 }
 
 static void put_roofline(struct ws_json *j, const struct ws_roofline *r)
@@ -284,8 +285,11 @@ static void put_roofline(struct ws_json *j, const struct ws_roofline *r)
     ws_json_object(j);
     ws_json_key(j, "points");
     ws_json_array(j);
-    for (size_t i = 0; i < r->count; i++)
-        put_point(j, &r->points[i]);
+    for (size_t i = 0; i < r->count; i++) {
+        ws_json_object_line(j);
+        ws_report_json_point_members(j, &r->points[i]);
+        ws_json_end(j);
+    }
     ws_json_end(j);
     if (r->count == 0)
         put_why(j, r->reason);
@@ -324,7 +328,7 @@ static void put_attribute(struct ws_json *j, const char *key, const struct ws_ke
 }
 
 void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
-                           const struct ws_report *report)
+                           const struct ws_report *report, const bool *wanted)
 {
     const struct ws_kernel *k = &session->kernels[kernel];
     ws_json_object(j);
@@ -340,7 +344,7 @@ void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, 
     ws_json_put_uint(j, "launches", k->launches);
     ws_json_put_uint(j, "profiled_launches", k->profiled);
     put_times(j, &k->times);
-    put_metrics(j, k, report);
+    put_metrics(j, k, report, wanted);
     put_occupancy(j, report);
     put_roofline(j, &report->roofline);
     ws_json_key(j, "findings");
@@ -370,7 +374,7 @@ int ws_report_json(const struct ws_session *session, struct ws_json *j)
     ws_json_array(j);
     for (size_t i = 0; i < session->kernel_count; i++) {
         ws_report_analyze(session, i, report);
-        ws_report_json_kernel(j, session, i, report);
+        ws_report_json_kernel(j, session, i, report, NULL);
     }
     ws_json_end(j);
     ws_json_key(j, "findings");

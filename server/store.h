@@ -142,6 +142,10 @@ int ws_store_put_status(struct ws_store *store, int64_t session_id, int64_t proc
 int ws_store_add_loss(struct ws_store *store, int64_t session_id, int64_t process_id, const struct ws_rec_loss *rec);
 int ws_store_put_cost(struct ws_store *store, int64_t process_id, const struct ws_rec_cost *rec);
 
+/* -WS_ENOENT when there is no such session. Deleting takes everything of the session along. */
+int ws_store_set_note(struct ws_store *store, int64_t session_id, const char *note);
+int ws_store_delete_session(struct ws_store *store, int64_t session_id);
+
 /* --- reading -------------------------------------------------------------------------------------
  * each_… call back once a row, in the order named; texts are lent until the callback returns. A result
  * other than 0 stops and is returned. */
@@ -225,6 +229,7 @@ int ws_store_each_metric(struct ws_store *store, int64_t session_id,
                          int (*each)(void *state, const struct ws_metric_row *row), void *state);
 
 struct ws_activity_chunk {
+    int64_t id;
     int64_t process_id;
     enum ws_activity_kind kind;
     int64_t start_ns, end_ns;
@@ -247,6 +252,14 @@ int ws_store_each_host(struct ws_store *store, int64_t session_id,
                        int (*each)(void *state, const struct ws_host_chunk *chunk), void *state);
 /* The text of a `name`, copied into out[cap] and cut to it; -WS_ENOENT. */
 int ws_store_get_text(struct ws_store *store, int64_t text_id, char *out, size_t cap);
+
+/* Only chunks with id > after_id of which some part lies in [from_ns, to_ns). One chunk is in memory at a time,
+ * so a session of any size can be read. */
+struct ws_activity_range {
+    int64_t after_id, from_ns, to_ns;
+};
+int ws_store_each_activity_in(struct ws_store *store, int64_t session_id, const struct ws_activity_range *range,
+                              int (*each)(void *state, const struct ws_activity_chunk *chunk), void *state);
 
 struct ws_status_row {
     int64_t process_id; /* 0 = the session */
