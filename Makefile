@@ -92,7 +92,13 @@ $(B)/gen/version.h: .FORCE
 .PHONY: .FORCE
 .FORCE:
 
-GENERATED := $(B)/gen/expect_list.h $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/version.h
+# Which files of the page there are, and a dependency on their content: .incbin is unknown to -MMD.
+WEB_DIST := $(wildcard web/dist/index.html web/dist/app.js web/dist/app.css)
+$(B)/gen/web_files.h: .FORCE
+	$(Q)mkdir -p $(@D) && { echo '/* generated */'; for f in $(WEB_DIST); do case $$f in *.html) n=HTML ;; *.js) n=JS ;; *) n=CSS ;; esac; echo "#define WS_WEB_$$n \"$$f\""; done; } >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; }
+$(B)/obj/server/assets.o: $(WEB_DIST)
+
+GENERATED := $(B)/gen/expect_list.h $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/version.h $(B)/gen/web_files.h
 
 # --- compile -------------------------------------------------------------------------------------
 $(B)/obj/%.o: %.c | $(GENERATED)

@@ -20,5 +20,6 @@ ws_cmd ws_cmd_kernels;
 ws_cmd ws_cmd_model;
 ws_cmd ws_cmd_occupancy;
 ws_cmd ws_cmd_run;
+ws_cmd ws_cmd_serve;
 
 #endif

@@ -87,6 +87,7 @@ struct list {
 static const struct list lists[] = {{"sessions", ws_list_sessions},
                                     {"metrics", ws_list_metrics},
                                     {"rules", ws_list_rules},
+                                    {"routes", ws_list_routes},
                                     {"settings", list_settings}};
 #define LISTS (sizeof lists / sizeof lists[0])
 

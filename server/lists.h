@@ -12,5 +12,6 @@ typedef int ws_list(bool as_json);
 ws_list ws_list_sessions; /* list_sessions.c */
 ws_list ws_list_metrics;  /* list_metrics.c */
 ws_list ws_list_rules;    /* cmd_explain.c */
+ws_list ws_list_routes;   /* routes.c */
 
 #endif
