@@ -46,7 +46,7 @@ PRELOAD_SRC := collector/preload.c
 COLLECTOR_SRC := $(filter-out $(CUDA_SRC) $(PRELOAD_SRC),$(sort $(wildcard collector/*.c)))
 MODEL_SRC := $(sort $(wildcard collector/model/*.c))
 SERVER_SRC := $(sort $(wildcard server/*.c))
-KERNEL_SRC := $(sort $(wildcard kernels/*.cu))
+KERNEL_SRC := $(sort $(wildcard kernels/*.cu kernels/ceilings/*.cu))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -136,9 +136,14 @@ $(COLLECTOR_SO): $(call obj,$(CUDA_SRC) $(COLLECTOR_SRC)) $(ANALYZER_LIB) collec
 # SASS for the board we measure on, PTX for every other one (the driver compiles it at start).
 CUDA_ARCH ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
 NVCCFLAGS := -O2 -std=c++17 -lineinfo -Wno-deprecated-gpu-targets --compiler-options -Wall,-Wextra $(if $(WERROR),-Werror all-warnings)
-$(B)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h kernels/*.cuh)
+$(B)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h kernels/*.cuh kernels/ceilings/*.h)
 	$(call msg,NVCC,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCCFLAGS) $(CUDA_ARCH) -c $< -o $@
+
+# The tensor cores have instructions that only their own architecture's code may use.
+PTX_75 := -gencode arch=compute_75,code=compute_75
+$(B)/obj/kernels/ceilings/wgmma.o: CUDA_ARCH := -gencode arch=compute_90a,code=sm_90a $(PTX_75)
+$(B)/obj/kernels/ceilings/mma.o: CUDA_ARCH := -gencode arch=compute_90a,code=sm_90a $(PTX_75) $(foreach cc,80 89,-gencode arch=compute_$(cc),code=compute_$(cc))
 
 $(KERNELS): $(patsubst %.cu,$(B)/obj/%.o,$(KERNEL_SRC))
 	$(call msg,NVLINK,$@)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * main.cu: the program warpsight-kernels: lists and runs the reference kernels registered by the other files.
- * It measures nothing: run it under `warpsight run`. Exit: 0 ok, 1 wrong result or CUDA error, 2 usage, 77 no GPU.
- * To add a kernel open harness.h; nothing here changes. */
+ * It measures nothing but the roofs (ceilings/): run it under `warpsight run`. Exit: 0 ok, 1 wrong result or CUDA
+ * error, 2 usage, 77 no GPU. To add a kernel open harness.h; nothing here changes. */
+#include "ceilings/ceilings.h"
 #include "harness.h"
 
 #include <cerrno>
@@ -13,6 +14,7 @@ enum exit_code { EXIT_OK = 0, EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_NO_GPU = 77 }
 static const char usage[] = "usage: warpsight-kernels list [--json]\n"
                             "       warpsight-kernels all [--repeat N] [--seed N]\n"
                             "       warpsight-kernels run NAME... [--repeat N] [--seed N]\n"
+                            "       warpsight-kernels ceilings [--json]   (measure this board; always JSON)\n"
                             "NAME is an id (K01), a file (vec_add) or one variant (transpose_tile<33>).\n"
                             "`all` runs the kernels K01..., not the host programs H1...\n"
                             "exit status: 0 all right, 1 wrong result or CUDA error, 2 usage, 77 no GPU\n";
@@ -160,7 +162,7 @@ int main(int argc, char **argv)
     if (parse(argc, argv, &o) != EXIT_OK)
         return EXIT_USAGE;
     const std::string command = o.command ? o.command : "";
-    if (command != "list" && command != "all" && command != "run") {
+    if (command != "list" && command != "all" && command != "run" && command != "ceilings") {
         std::fputs(usage, stderr);
         return EXIT_USAGE;
     }
@@ -168,7 +170,7 @@ int main(int argc, char **argv)
         return usage_error("unexpected argument", o.names[0]);
     if (command == "list")
         return list(o.json);
-    if (o.json)
+    if (o.json && command != "ceilings")
         return usage_error("unknown option", "--json");
     if (command == "run" && o.names.empty())
         return usage_error("a NAME must follow", "run");
@@ -183,6 +185,8 @@ int main(int argc, char **argv)
     if (need_gpu() != EXIT_OK)
         return EXIT_NO_GPU;
     try {
+        if (command == "ceilings")
+            return ceilings_main();
         return run_all(choices, o);
     } catch (const std::exception &problem) {
         std::fflush(stdout);
