@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"export", ws_cmd_export, "a session as CSV, JSON, capture or SQLite file"},
     {"import", ws_cmd_import, "read a capture file into the database"},
     {"kernels", ws_cmd_kernels, "the reference kernels and their known answers"},
+    {"ceilings", ws_cmd_ceilings, "measure what this GPU can do: the roofs of every roofline"},
     {"occupancy", ws_cmd_occupancy, "what fits on an SM, what limits it, and what if"},
     {"explain", ws_cmd_explain, "a rule, a metric or a stall reason: what, why, source"},
     {"model", ws_cmd_model, "no GPU: run kernels' PTX on the CPU and predict their counters"},

@@ -450,6 +450,24 @@ static int load_warnings(struct loader *l)
     return err;
 }
 
+/* --- ceilings --- */
+
+/* A board that was not measured keeps "not measured"; that is no error. */
+static int load_ceilings(struct loader *l)
+{
+    struct ws_session *s = l->s;
+    uint32_t driver = s->process_count > 0 ? s->processes[0].driver_version : 0;
+    int err = 0;
+    s->ceilings = calloc(s->device_count > 0 ? s->device_count : 1, sizeof *s->ceilings);
+    if (!s->ceilings)
+        return -WS_ENOMEM;
+    for (size_t i = 0; err == 0 && i < s->device_count; i++) {
+        err = ws_store_get_ceilings(l->store, s->devices[i].uuid, driver, &s->ceilings[i]);
+        err = err == -WS_ENOENT ? 0 : err;
+    }
+    return err;
+}
+
 /* --- all together --- */
 
 static int load_all(struct loader *l, int64_t id)
@@ -464,6 +482,8 @@ static int load_all(struct loader *l, int64_t id)
         err = ws_store_each_kernel(l->store, id, load_kernel, l);
     if (err == 0)
         err = ws_store_each_metric(l->store, id, load_metric, l);
+    if (err == 0)
+        err = load_ceilings(l);
     for (size_t i = 0; err == 0 && i < s->kernel_count; i++) {
         finish_kernel(&s->kernels[i]);
         if (ws_has(s->kernels[i].times.total))
@@ -506,6 +526,7 @@ void ws_report_free(struct ws_session *session)
     free(session->kernels);
     free(session->processes);
     free(session->devices);
+    free(session->ceilings);
     free(session->warnings);
     ws_arena_fini(&session->arena);
     free(session);
@@ -540,7 +561,7 @@ void ws_report_analyze(const struct ws_session *session, size_t kernel, struct w
             raw[k->stats[i].id] = k->stats[i].mean;
     if (ws_has(k->times.mean))
         raw[WS_M_duration] = k->times.mean;
-    ws_analyze(&facts, NULL, out);
+    ws_analyze(&facts, k->device < session->device_count ? &session->ceilings[k->device] : NULL, out);
     /* Occupancy follows from registers and shared memory, which only an activity record tells. */
     if (!k->row.has_attributes && ws_has(out->occupancy.theoretical))
         out->occupancy.theoretical = out->metric[WS_M_theoretical_occupancy] = ws_missing(WS_WHY_NOT_COLLECTED, NULL);

@@ -217,3 +217,17 @@ CREATE TABLE cost (
     total_ns   INTEGER NOT NULL,
     PRIMARY KEY (process_id, what)
 ) STRICT, WITHOUT ROWID;
+
+-- What micro-kernels measured on a board (`warpsight ceilings`). Of no session: a board keeps its roofs.
+CREATE TABLE ceiling (
+    uuid           TEXT NOT NULL,
+    driver_version INTEGER NOT NULL,
+    key            TEXT NOT NULL,    -- of WS_CEILING_LIST in roofline.h
+    rate           REAL,             -- bytes or operations a second
+    why            TEXT,
+    clock_hz       REAL NOT NULL,    -- SM clock seen while measuring; 0 = not known
+    method         TEXT NOT NULL,
+    measured_ns    INTEGER NOT NULL,
+    CHECK ((rate IS NULL) <> (why IS NULL)),
+    PRIMARY KEY (uuid, driver_version, key)
+) STRICT, WITHOUT ROWID;

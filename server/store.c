@@ -115,6 +115,10 @@ static const char schema[] =
                 "reason) DO UPDATE SET count = min(count + excluded.count, 9007199254740992), "                     \
                 "from_ns = iif(from_ns = 0, excluded.from_ns, from_ns), to_ns = max(to_ns, excluded.to_ns)")        \
     X(COST_PUT, "INSERT OR REPLACE INTO cost (process_id, what, count, total_ns) VALUES (?1, ?2, ?3, ?4)")          \
+    X(CEILING_PUT, "INSERT OR REPLACE INTO ceiling (uuid, driver_version, key, rate, why, clock_hz, "               \
+                   "method, measured_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                  \
+    X(CEILINGS, "SELECT uuid, driver_version, key, rate, why, clock_hz, method, measured_ns FROM ceiling "          \
+                "ORDER BY uuid, driver_version, key")                                                               \
     X(SESSIONS, "SELECT " SESSION_COLUMNS " FROM session ORDER BY id DESC")                                         \
     X(SESSION, "SELECT " SESSION_COLUMNS " FROM session WHERE id = ?1")                                             \
     X(SESSION_NEWEST, "SELECT id FROM session ORDER BY id DESC LIMIT 1")                                            \
@@ -973,6 +977,19 @@ int ws_store_put_metric(struct ws_store *store, int64_t profile_id, int64_t key_
                ws_why_code(ws_has(value) ? WS_WHY_NOT_VALID : (enum ws_why)value.why));
 }
 
+int ws_store_put_ceiling(struct ws_store *store, const struct ws_rec_ceiling *rec)
+{
+    double clock_hz = isfinite(rec->clock_hz) && rec->clock_hz > 0 ? rec->clock_hz : 0;
+    if (rec->why.length > 0)
+        return run(store, S_CEILING_PUT, "xixnxdxi", rec->uuid, (int64_t)rec->driver_version, rec->key, rec->why,
+                   clock_hz, rec->method, rec->measured_ns);
+    if (!isfinite(rec->rate))
+        return run(store, S_CEILING_PUT, "xixntdxi", rec->uuid, (int64_t)rec->driver_version, rec->key,
+                   ws_why_code(WS_WHY_NOT_VALID), clock_hz, rec->method, rec->measured_ns);
+    return run(store, S_CEILING_PUT, "xixdndxi", rec->uuid, (int64_t)rec->driver_version, rec->key, rec->rate, clock_hz,
+               rec->method, rec->measured_ns);
+}
+
 int ws_store_put_status(struct ws_store *store, int64_t session_id, int64_t process_id, const struct ws_rec_status *rec)
 {
     return run(store, S_STATUS_PUT, "izxixxq", session_id, process_id, rec->code, (int64_t)rec->severity, rec->message,
@@ -1037,6 +1054,7 @@ CALL(host_chunk);
 CALL(status_row);
 CALL(loss_row);
 CALL(cost_row);
+CALL(ceiling_row);
 
 static int session_of(sqlite3_stmt *st, void *state)
 {
@@ -1270,6 +1288,17 @@ int ws_store_each_profile(struct ws_store *store, int64_t session_id,
     return each_row(store, S_PROFILES, session_id, profile_of, &call);
 }
 
+/* A number column and, where that is NULL, the code of its reason. */
+static struct ws_value value_of(sqlite3_stmt *st, int number, int reason)
+{
+    enum ws_why why;
+    if (sqlite3_column_type(st, number) != SQLITE_NULL)
+        return ws_value_of(sqlite3_column_double(st, number));
+    why = ws_why_find(text(st, reason));
+    /* A code of a later version: that there is no value is all we know. */
+    return ws_missing(why == WS_WHY_COUNT || why == WS_WHY_PRESENT ? WS_WHY_NOT_VALID : why, NULL);
+}
+
 static int metric_of(sqlite3_stmt *st, void *state)
 {
     struct call_metric_row *call = state;
@@ -1277,15 +1306,9 @@ static int metric_of(sqlite3_stmt *st, void *state)
                                 .profile_id = sqlite3_column_int64(st, 1),
                                 .key = text(st, 2),
                                 .key_id = sqlite3_column_int64(st, 5),
+                                .value = value_of(st, 3, 4),
                                 .process_id = sqlite3_column_int64(st, 6),
                                 .number = u64(st, 7)};
-    if (sqlite3_column_type(st, 3) != SQLITE_NULL) {
-        row.value = ws_value_of(sqlite3_column_double(st, 3));
-    } else {
-        enum ws_why why = ws_why_find(text(st, 4));
-        /* A code of a later version: that there is no value is all we know. */
-        row.value = ws_missing(why == WS_WHY_COUNT || why == WS_WHY_PRESENT ? WS_WHY_NOT_VALID : why, NULL);
-    }
     return call->each(call->state, &row);
 }
 
@@ -1473,6 +1496,55 @@ int ws_store_each_cost(struct ws_store *store, int64_t session_id,
     return each_row(store, S_COSTS, session_id, cost_of, &call);
 }
 
+static int ceiling_of(sqlite3_stmt *st, void *state)
+{
+    struct call_ceiling_row *call = state;
+    double clock_hz = sqlite3_column_double(st, 5);
+    struct ws_ceiling_row row = {.uuid = text(st, 0),
+                                 .driver_version = u32(st, 1),
+                                 .key = text(st, 2),
+                                 .rate = value_of(st, 3, 4),
+                                 .method = text(st, 6),
+                                 .measured_ns = sqlite3_column_int64(st, 7)};
+    row.clock_hz = clock_hz > 0 ? ws_value_of(clock_hz) : ws_missing(WS_WHY_NOT_MEASURED, NULL);
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_ceiling(struct ws_store *store, int (*each)(void *state, const struct ws_ceiling_row *row),
+                          void *state)
+{
+    struct call_ceiling_row call = {each, state};
+    return each_row(store, S_CEILINGS, 0, ceiling_of, &call);
+}
+
+struct board {
+    const char *uuid;
+    uint32_t driver_version;
+    struct ws_ceilings *out;
+    bool found;
+};
+
+static int ceiling_of_board(void *state, const struct ws_ceiling_row *row)
+{
+    struct board *board = state;
+    enum ws_ceiling_id id = ws_ceiling_find(row->key, strlen(row->key));
+    if (id == WS_CEILING_COUNT || row->driver_version != board->driver_version || strcmp(row->uuid, board->uuid) != 0)
+        return 0;
+    board->out->at[id].rate = row->rate;
+    board->out->at[id].clock_hz = row->clock_hz;
+    board->found = true;
+    return 0;
+}
+
+int ws_store_get_ceilings(struct ws_store *store, const char *uuid, uint32_t driver_version, struct ws_ceilings *out)
+{
+    struct board board = {uuid, driver_version, out, false};
+    int err;
+    ws_ceilings_init(out);
+    err = ws_store_each_ceiling(store, ceiling_of_board, &board);
+    return err == 0 && !board.found ? -WS_ENOENT : err;
+}
+
 /* --- copying a session --- */
 
 /* Tables in an order in which no row comes before what it refers to; ?1 is the session. */
@@ -1495,6 +1567,7 @@ static const char *const copies[] = {
     "INSERT INTO status SELECT * FROM src.status WHERE session_id = ?1",
     "INSERT INTO loss SELECT * FROM src.loss WHERE session_id = ?1",
     "INSERT INTO cost SELECT * FROM src.cost WHERE process_id IN (SELECT id FROM process)",
+    "INSERT INTO ceiling SELECT * FROM src.ceiling WHERE uuid IN (SELECT uuid FROM device)",
 };
 
 static int copy_rows(struct ws_store *to, int64_t session_id)

@@ -6,6 +6,7 @@
 #define WS_SERVER_STORE_H
 
 #include "../analyzer/facts.h"
+#include "../analyzer/roofline.h"
 #include "../analyzer/value.h"
 #include "../collector/wire.h"
 
@@ -145,6 +146,9 @@ int ws_store_put_cost(struct ws_store *store, int64_t process_id, const struct w
 /* -WS_ENOENT when there is no such session. Deleting takes everything of the session along. */
 int ws_store_set_note(struct ws_store *store, int64_t session_id, const char *note);
 int ws_store_delete_session(struct ws_store *store, int64_t session_id);
+/* Of a board, not of a session. A rate that is not finite is stored as "not-valid"; an older measurement of the
+ * same board, driver and key is replaced. */
+int ws_store_put_ceiling(struct ws_store *store, const struct ws_rec_ceiling *rec);
 
 /* --- reading -------------------------------------------------------------------------------------
  * each_… call back once a row, in the order named; texts are lent until the callback returns. A result
@@ -288,6 +292,19 @@ struct ws_cost_row {
 };
 int ws_store_each_cost(struct ws_store *store, int64_t session_id,
                        int (*each)(void *state, const struct ws_cost_row *row), void *state);
+
+struct ws_ceiling_row {
+    const char *uuid, *key, *method;
+    uint32_t driver_version;
+    struct ws_value rate, clock_hz;
+    int64_t measured_ns;
+};
+/* By uuid, driver version, key. */
+int ws_store_each_ceiling(struct ws_store *store, int (*each)(void *state, const struct ws_ceiling_row *row),
+                          void *state);
+/* The ceilings of one board under one driver: what was not measured says so. -WS_ENOENT, and *out all "not
+ * measured", when nothing was. */
+int ws_store_get_ceilings(struct ws_store *store, const char *uuid, uint32_t driver_version, struct ws_ceilings *out);
 
 /* Write the session alone into a new database at path, which must not exist: -WS_EEXIST. */
 int ws_store_copy_session(struct ws_store *store, int64_t session_id, const char *path);

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ * cmd_ceilings.c: `warpsight ceilings`: measure what this board can do, keep it, show it.
+ * The micro-kernels are those of warpsight-kernels (kernels/ceilings); this runs them, reads their JSON and stores one
+ * row a ceiling, per GPU and driver. The rooflines of every session of that board are drawn under them.
+ * Read on: analyzer/roofline.h (the list of ceilings), store.h (where they lie). */
+#include "../analyzer/err.h"
+#include "../analyzer/roofline.h"
+#include "../analyzer/units.h"
+#include "cli.h"
+#include "cmd.h"
+#include "install.h"
+#include "json.h"
+#include "paths.h"
+#include "reader.h"
+#include "store.h"
+#include "text.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COMMAND "ceilings"
+#define KERNELS "warpsight-kernels"
+enum { OUTPUT_MAX = 1 << 20, MESSAGE = 600, EXIT_NO_GPU = 77 };
+
+enum { OPT_SHOW, OPT_JSON };
+static const struct ws_option options[] = {
+    {"show", 0, NULL, "show what is stored, measure nothing"},
+    {"json", 0, NULL, "as JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+/* --- running the micro-kernels --------------------------------------------------------------------- */
+
+/* All that fd gives, NUL-ended; NULL if it cannot be read or is longer than a megabyte. Free it. */
+static char *read_all(int fd)
+{
+    char *text = malloc(OUTPUT_MAX + 1);
+    size_t used = 0;
+    ssize_t n = 1;
+    while (text && n > 0 && used < OUTPUT_MAX) {
+        n = read(fd, text + used, OUTPUT_MAX - used);
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n > 0)
+            used += (size_t)n;
+    }
+    if (!text || n != 0) {
+        free(text);
+        return NULL;
+    }
+    text[used] = 0;
+    return text;
+}
+
+static void become_kernels(const char *program, int out)
+{
+    if (dup2(out, STDOUT_FILENO) >= 0)
+        execl(program, KERNELS, COMMAND, (char *)NULL);
+    _exit(127);
+}
+
+/* Run them. *text: their output, to be freed. Returns a status to exit with. */
+static int run_kernels(const char *program, char **text)
+{
+    int ends[2];
+    int status = 0;
+    pid_t child;
+    fflush(NULL);
+    if (pipe(ends) != 0)
+        return ws_cli_failed(COMMAND, "cannot make a pipe");
+    child = fork();
+    if (child == 0)
+        become_kernels(program, ends[1]);
+    close(ends[1]);
+    *text = child > 0 ? read_all(ends[0]) : NULL;
+    close(ends[0]);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return ws_cli_failed(COMMAND, "cannot run %s", program);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_GPU)
+        return ws_cli_failed(COMMAND, "there is no GPU here that could be measured");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return ws_cli_failed(COMMAND, "the measurement did not run to a good end");
+    return *text ? WS_EXIT_OK : ws_cli_failed(COMMAND, "the measurement wrote no result");
+}
+
+/* --- reading and storing --------------------------------------------------------------------------- */
+
+static struct ws_text member(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    return ws_text_of(cJSON_IsString(item) ? item->valuestring : "");
+}
+
+static double number(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+/* One row; a ceiling without a rate must say why, one that we do not know is an error of ours. */
+static bool read_one(const cJSON *item, struct ws_rec_ceiling *rec)
+{
+    rec->key = member(item, "key");
+    rec->why = member(item, "why");
+    rec->method = member(item, "method");
+    rec->rate = number(item, "rate");
+    rec->clock_hz = number(item, "clock_hz");
+    return ws_ceiling_find(rec->key.at, rec->key.length) != WS_CEILING_COUNT && (rec->why.length > 0 || rec->rate > 0);
+}
+
+static int store_rows(struct ws_store *store, const cJSON *device, const cJSON *rows)
+{
+    struct timespec now;
+    struct ws_rec_ceiling rec = {.uuid = member(device, "uuid"), .driver_version = (uint32_t)number(device, "driver")};
+    const cJSON *item;
+    int err = ws_store_begin(store);
+    clock_gettime(CLOCK_REALTIME, &now);
+    rec.measured_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    cJSON_ArrayForEach(item, rows)
+    {
+        if (err == 0)
+            err = read_one(item, &rec) ? ws_store_put_ceiling(store, &rec) : -WS_ECORRUPT;
+    }
+    if (err == 0)
+        return ws_store_commit(store);
+    ws_store_rollback(store);
+    return err;
+}
+
+static int store_text(const char *text)
+{
+    struct ws_store *store = NULL;
+    cJSON *tree = cJSON_Parse(text);
+    const cJSON *device = cJSON_GetObjectItemCaseSensitive(tree, "device");
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(tree, "ceilings");
+    char path[WS_PATH_MAX], message[MESSAGE];
+    int status = WS_EXIT_OK;
+    int err = 0;
+    if (member(device, "uuid").length == 0 || !cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
+        status = ws_cli_failed(COMMAND, "the measurement wrote no result that can be read");
+    else if (ws_path_db(path) != 0)
+        status = ws_cli_failed(COMMAND, "no place for the database: set WARPSIGHT_DB or HOME");
+    else if (ws_store_open(&store, path, WS_STORE_WRITE | WS_STORE_WAIT, message, sizeof message) != 0)
+        status = ws_cli_failed(COMMAND, "%s", message);
+    else
+        err = store_rows(store, device, rows);
+    if (err == -WS_ECORRUPT)
+        status = ws_cli_failed(COMMAND, "the measurement wrote a ceiling that cannot be read");
+    else if (err != 0)
+        status = ws_cli_failed(COMMAND, "%s", ws_store_message(store));
+    ws_store_close(store);
+    cJSON_Delete(tree);
+    return status;
+}
+
+static int measure(void)
+{
+    char program[WS_PATH_MAX];
+    char *text = NULL;
+    int status;
+    if (ws_install_find(KERNELS, program, sizeof program) != 0)
+        return ws_cli_failed(COMMAND, "%s is not there: it is built where nvcc is", KERNELS);
+    fprintf(stderr, "==WARPSIGHT== measuring the ceilings of this GPU: some seconds on an otherwise idle board\n");
+    status = run_kernels(program, &text);
+    if (status == WS_EXIT_OK)
+        status = store_text(text);
+    free(text);
+    return status;
+}
+
+/* --- showing --------------------------------------------------------------------------------------- */
+
+struct shown {
+    struct ws_table *table; /* NULL: JSON */
+    struct ws_json *json;
+    size_t rows;
+};
+
+static void add_row(struct ws_table *table, const struct ws_ceiling_row *row)
+{
+    enum ws_ceiling_id id = ws_ceiling_find(row->key, strlen(row->key));
+    const char *unit = ws_ceiling_unit(id);
+    char text[96];
+    enum ws_unit known = ws_unit_find(unit, strlen(unit));
+    if (known == WS_UNIT_COUNT)
+        snprintf(text, sizeof text, ws_has(row->rate) ? "%.4g" : "-", row->rate.number);
+    else
+        ws_unit_format(text, sizeof text, row->rate, known);
+    ws_table_add(table, row->uuid);
+    ws_table_printf(table, "%u.%u", row->driver_version / 1000, row->driver_version % 1000 / 10);
+    ws_table_add(table, id == WS_CEILING_COUNT ? row->key : ws_ceiling_title(id));
+    ws_table_add(table, ws_has(row->rate) ? text : ws_why_text((enum ws_why)row->rate.why));
+    if (ws_has(row->clock_hz))
+        ws_table_printf(table, "%.0f MHz", row->clock_hz.number / 1e6);
+    else
+        ws_table_add(table, "-");
+    ws_table_add(table, row->method);
+}
+
+static void put_row(struct ws_json *j, const struct ws_ceiling_row *row)
+{
+    enum ws_ceiling_id id = ws_ceiling_find(row->key, strlen(row->key));
+    ws_json_object_line(j);
+    ws_json_put_text(j, "uuid", row->uuid);
+    ws_json_put_uint(j, "driver", row->driver_version);
+    ws_json_put_text(j, "key", row->key);
+    ws_json_put_text(j, "unit", ws_ceiling_unit(id));
+    if (ws_has(row->rate)) {
+        ws_json_put_number(j, "rate", row->rate.number);
+    } else {
+        ws_json_put_null(j, "rate");
+        ws_json_put_text(j, "why", ws_why_code((enum ws_why)row->rate.why));
+    }
+    if (ws_has(row->clock_hz))
+        ws_json_put_number(j, "clock_hz", row->clock_hz.number);
+    else
+        ws_json_put_null(j, "clock_hz");
+    ws_json_put_text(j, "method", row->method);
+    ws_json_put_int(j, "measured_ns", row->measured_ns);
+    ws_json_end(j);
+}
+
+static int show_row(void *state, const struct ws_ceiling_row *row)
+{
+    struct shown *shown = state;
+    shown->rows++;
+    if (shown->table)
+        add_row(shown->table, row);
+    else
+        put_row(shown->json, row);
+    return 0;
+}
+
+static int show_text(struct ws_store *store)
+{
+    static const char *const titles[] = {"GPU", "CUDA driver", "ceiling", "rate", "SM clock", "method"};
+    struct ws_text_out out;
+    struct ws_table table;
+    struct shown shown = {.table = &table};
+    int err;
+    ws_text_init(&out, stdout);
+    ws_table_init(&table, "lllrrl");
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        ws_table_add(&table, titles[i]);
+    err = ws_store_each_ceiling(store, show_row, &shown);
+    ws_table_print(&table, &out);
+    if (err != 0)
+        return ws_cli_failed(COMMAND, "%s", ws_store_message(store));
+    if (shown.rows == 0)
+        return ws_cli_failed(COMMAND, "no GPU was measured yet: run 'warpsight ceilings' on the machine that has it");
+    return WS_EXIT_OK;
+}
+
+static int show_json(struct ws_store *store)
+{
+    struct ws_json json = {.out = stdout, .pretty = true};
+    struct shown shown = {.json = &json};
+    int err;
+    ws_json_object(&json);
+    ws_json_key(&json, "ceilings");
+    ws_json_array(&json);
+    err = ws_store_each_ceiling(store, show_row, &shown);
+    ws_json_end(&json);
+    ws_json_end(&json);
+    putchar('\n');
+    return err == 0 ? WS_EXIT_OK : ws_cli_failed(COMMAND, "%s", ws_store_message(store));
+}
+
+int ws_cmd_ceilings(int argc, char **argv)
+{
+    struct ws_cli cli = {.usage = "[--show] [--json]",
+                         .about =
+                             "Measure what this GPU can do: DRAM, L2, L1, shared memory, arithmetic, tensor cores. The "
+                             "result is kept per GPU and driver, and every roofline is drawn under it.",
+                         .options = options,
+                         .argc = argc,
+                         .argv = argv};
+    struct ws_store *store = NULL;
+    const char *value;
+    bool as_json = false, show = false;
+    int found, status = WS_EXIT_OK;
+    while ((found = ws_cli_next(&cli, &value)) != WS_CLI_END) {
+        if (found == WS_CLI_HELP)
+            return WS_EXIT_OK;
+        if (found == WS_CLI_ERROR)
+            return WS_EXIT_USAGE;
+        if (found == WS_CLI_OPERAND)
+            return ws_cli_usage_error(COMMAND, "takes no operand: '%s'", value);
+        as_json = as_json || found == OPT_JSON;
+        show = show || found == OPT_SHOW;
+    }
+    if (!show)
+        status = measure();
+    if (status == WS_EXIT_OK)
+        status = ws_reader_open(COMMAND, &store);
+    if (status == WS_EXIT_OK)
+        status = as_json ? show_json(store) : show_text(store);
+    ws_store_close(store);
+    return status;
+}
