@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// pure.test.js: what needs no browser: the number formatter, CSV cells, timeline blocks and the time bill.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./bundle.mjs";
+
+const f = await load("format.js");
+const { csvCell } = await load("export.js");
+const t = await load("charts/timeline-data.js");
+const S = "\u202f";
+
+test("numbers have three significant digits and the unit's prefix", () => {
+  for (const [x, unit, want] of [
+    [0, "B", `0${S}B`], [1, "B", `1${S}B`], [999, "B", `999${S}B`], [999.7, "B/s", `1.00${S}kB/s`], [1000, "B", `1${S}kB`], [4.41e12, "B/s", `4.41${S}TB/s`],
+    [2097152, "sector", `2.10${S}M${S}sectors`], [0.125, "", `12.5${S}%`], [1, "", `100${S}%`], [0.00004, "", `0.004${S}%`], [1.5e-6, "s", `1.50${S}µs`], [0.9999, "s", `1.00${S}s`],
+    [9.8e-5, "s", `98${S}µs`], [0, "s", `0${S}s`], [7200, "s", `120${S}min`], [0.0833333, "FLOP/B", `0.0833${S}FLOP/B`], [31.8, "thread", `31.8${S}threads`], [-0.05, "", `\u22125${S}%`], [1500, "ns", `1.50${S}µs`], [123456, "1", `123${S}k`],
+  ]) assert.equal(f.format(x, unit), want, `${x} ${unit}`);
+});
+
+test("a rounded number never shows four digits before a prefix", () => {
+  for (let i = 0; i < 20000; i++) {
+    const x = 10 ** (Math.random() * 18) * (Math.random() < 0.5 ? 1 : 0.9999999);
+    const n = f.format(x, "B").split(S)[0].replace(".", "");
+    assert.ok(n.length <= 3 || x >= 1e18, `${x} -> ${f.format(x, "B")}`);
+  }
+});
+
+test("what is not a number is never printed as one", () => {
+  for (const x of [NaN, Infinity, null, undefined]) assert.equal(f.format(x, "B"), "–");
+});
+
+test("the exact value keeps every digit", () => {
+  assert.equal(f.exact(9007199254740991, "B").replaceAll(S, ""), "9007199254740991 B");
+  assert.equal(f.exact(0.1, ""), "0.1 (ratio)");
+});
+
+test("kernel names are shortened only where they stay readable", () => {
+  for (const [name, want] of [
+    ["vec_add(float const*, float const*, float*, int)", "vec_add"], ["void fma_peak<16>(float*, int)", "fma_peak<16>"], ["void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)", "at::native::vectorized_elementwise_kernel<…>"],
+    ["<script>alert(1)</script>", "<script>alert(1)</script>"], ["", "(unnamed)"], ["kernel", "kernel"], ["(anonymous namespace)::reduce(int)", "(anon)::reduce"],
+  ]) assert.equal(f.shortName(name), want);
+});
+
+test("csv cells cannot become formulas", () => {
+  for (const s of ["=1+1", "+1", "-1", "@x", "\tx"]) assert.match(csvCell(s), /^"?'/);
+  assert.equal(csvCell(-1.5), "-1.5");
+  assert.equal(csvCell('a"b,c'), '"a""b,c"');
+  assert.equal(csvCell(null), "");
+});
+
+function block(rows, flags = 0) {
+  const n = rows.length, off = [], sizes = [8, 4, 4, 4, 4, 2];
+  let o = 64;
+  for (const s of sizes) { off.push(o); o = (o + s * n + 7) & ~7; }
+  const b = new ArrayBuffer(o), v = new DataView(b);
+  v.setUint32(0, t.MAGIC, true); v.setUint16(4, 1, true); v.setUint16(6, 64, true); v.setUint32(8, n, true); v.setUint32(12, flags, true);
+  v.setBigUint64(32, BigInt(n), true);
+  off.forEach((x, i) => v.setUint32(40 + 4 * i, x, true));
+  rows.forEach(([start, duration, item, lane, busy = duration, count = 1], i) => {
+    v.setFloat64(off[0] + 8 * i, start, true); v.setFloat32(off[1] + 4 * i, duration, true); v.setFloat32(off[2] + 4 * i, busy, true);
+    v.setUint32(off[3] + 4 * i, item, true); v.setUint32(off[4] + 4 * i, count, true); v.setUint16(off[5] + 2 * i, lane, true);
+  });
+  return b;
+}
+const LANES = [{ lane: 0, kind: "memcpy" }, { lane: 1, kind: "kernel" }, { lane: 2, kind: "kernel" }];
+
+test("a timeline block cut off at any byte is refused", () => {
+  const whole = block([[0, 10, 1, 0], [5, 10, 7, 1], [20, 5, 8, 1]]);
+  assert.equal(t.decode(whole).n, 3);
+  for (let n = 0; n < whole.byteLength - 8; n++) assert.throws(() => t.decode(whole.slice(0, n)), `${n} bytes`);
+  const other = block([[0, 1, 1, 0]]);
+  new DataView(other).setUint16(4, 2, true);
+  assert.throws(() => t.decode(other), /version 2/);
+});
+
+test("the time bill adds up to the window, overlap counted once", () => {
+  const d = t.decode(block([[0, 10, 1, 0], [5, 10, 7, 1], [20, 5, 8, 1], [21, 5, 8, 2]]));
+  const b = t.bill(d, LANES);
+  const part = Object.fromEntries(b.parts.map((p) => [p.key, p.value]));
+  assert.deepEqual({ window: b.window, ...part }, { window: 26, kernel: 11, both: 5, copy: 5, idle: 5 });
+  assert.equal(b.kernelSum, 20);
+});
+
+test("the time bill of random timelines equals a count of every nanosecond", () => {
+  for (let round = 0; round < 60; round++) {
+    const rows = [];
+    for (const lane of [0, 1, 2]) { let at = 0; for (let i = 0; i < 8; i++) { at += Math.floor(Math.random() * 12); const len = 1 + Math.floor(Math.random() * 9); rows.push([at, len, i, lane]); at += len; } }
+    const b = t.bill(t.decode(block(rows)), LANES);
+    const lo = Math.min(...rows.map((r) => r[0])), hi = Math.max(...rows.map((r) => r[0] + r[1]));
+    const want = { kernel: 0, both: 0, copy: 0, idle: 0 };
+    for (let ns = lo; ns < hi; ns++) {
+      const on = (k) => rows.some((r) => (r[3] === 0) === k && r[0] <= ns && ns < r[0] + r[1]);
+      want[on(false) ? (on(true) ? "both" : "kernel") : on(true) ? "copy" : "idle"]++;
+    }
+    for (const p of b.parts) assert.ok(Math.abs(p.value - want[p.key]) < 1e-6, `${p.key} ${p.value} ${want[p.key]}`);
+  }
+});
+
+test("a range clips what sticks out of it", () => {
+  const r = t.inRange(t.decode(block([[0, 10, 1, 0], [5, 10, 7, 1], [20, 5, 8, 1]])), LANES, 8, 21);
+  assert.equal(r.kinds.memcpy, 2);
+  assert.equal(r.kinds.kernel, 8);
+  assert.deepEqual([...r.kernels].map(([k, e]) => [k, e.busy]), [[7, 7], [8, 1]]);
+});

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// ui.test.js: the page as a person uses it, against the real daemon. What it must show is asked from the API,
+// so that no number stands here. Each test opens its own profile and fails on anything in the console.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { require } from "./bundle.mjs";
+import { again, captures, close, closeBrowser, daemon, getJson, madeUp, open, settled } from "./harness.mjs";
+
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const skip = undefined;
+let d, id, kernels;
+
+before(async () => {
+  if (skip) return;
+  d = await daemon();
+  const list = (await getJson(d, "/sessions?limit=100")).sessions;
+  // What was recorded on a GPU says most; of that, the session with most kernels.
+  const real = list.filter((s) => s.source !== "synthetic");
+  id = (real.length ? real : list).sort((a, b) => b.kernels - a.kernels)[0].id;
+  kernels = (await getJson(d, `/sessions/${id}/kernels?sort=-duration&limit=1000`)).kernels;
+}, { timeout: 120000 });
+after(async () => { await closeBrowser(); await d?.stop(); });
+
+const clean = (page) => assert.deepEqual(page.problems, []);
+const PAGES = () => ["/sessions", `/sessions/${id}`, `/sessions/${id}/kernels`, `/sessions/${id}/kernels/${kernels[0].id}`, `/sessions/${id}/roofline`, `/sessions/${id}/timeline`, "/compare", "/occupancy", "/reference", "/reference/rules", "/reference/stalls", "/reference/gpus", "/reference/reasons", "/live"];
+
+test("from the list of sessions to a finding by clicks alone", { skip }, async () => {
+  const page = await open(d.url + "/");
+  await page.click(`a[href="/sessions/${id}"]`);
+  await settled(page);
+  const first = page.locator(".findings li").filter({ has: page.locator('a[href*="/kernels/"]') }).first();
+  const rule = await first.locator(".rule").innerText();
+  await first.locator('a[href*="/kernels/"]').click();
+  await page.waitForURL(/\/kernels\/\d+$/);
+  await settled(page);
+  assert.ok((await page.locator("#findings .rule").allInnerTexts()).includes(rule), `${rule} is on the kernel's page`);
+  await page.locator("#findings .rule").first().click();
+  await page.waitForURL(/\/reference\/rules/);
+  await settled(page);
+  assert.equal(await page.locator(".card").count() >= 1, true);
+  clean(page);
+  await close(page);
+});
+
+test("the filter shows what the daemon finds and is in the URL", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}/kernels`);
+  const word = kernels[kernels.length - 1].name.match(/[A-Za-z_]{3,}/)[0];
+  await page.fill("#search", word);
+  await page.waitForURL((u) => u.searchParams.get("filter") === word);
+  const want = (await getJson(d, `/sessions/${id}/kernels?filter=${encodeURIComponent(word)}&limit=1000`)).total;
+  await page.waitForFunction((n) => document.querySelectorAll("main tbody tr").length === n, Math.min(want, 200));
+  await page.fill("#search", "nosuchkernelanywhere");
+  await page.waitForSelector("tr.none");
+  await page.click("tr.none button");
+  await page.waitForFunction((n) => document.querySelectorAll("main tbody tr").length === n, Math.min(kernels.length, 200));
+  await page.fill("#search", "nosuchkey>5");
+  await page.waitForSelector('[role="alert"]');
+  assert.equal(page.problems.every((p) => p.includes("400")), true, page.problems.join());
+  await close(page);
+});
+
+test("columns sort both ways and their order is the daemon's", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}/kernels`);
+  const first = () => page.locator("main tbody tr a").first().getAttribute("href");
+  for (const sort of ["-mean", "mean"]) {
+    await page.click('thead button:has-text("Mean")');
+    await page.waitForURL((u) => u.searchParams.get("sort") === sort);
+    await settled(page);
+    const want = (await getJson(d, `/sessions/${id}/kernels?sort=${sort}&limit=1`)).kernels[0].id;
+    await page.waitForFunction((k) => document.querySelector("main tbody tr a").getAttribute("href").endsWith("/" + k), want);
+    assert.ok((await first()).endsWith("/" + want));
+    assert.equal(await page.getAttribute('th:has(button:has-text("Mean"))', "aria-sort"), sort === "mean" ? "ascending" : "descending");
+  }
+  clean(page);
+  await close(page);
+});
+
+test("a copied link brings back the same view in another browser", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}/kernels?sort=-launches`);
+  await page.click("summary");
+  await page.fill('.menu input[type="search"]', "dram_bandwidth");
+  await page.locator('.menu input[type="checkbox"]').first().check();
+  await page.waitForURL(/cols=/);
+  await page.keyboard.press("Escape");
+  const heads = await page.locator("thead th").allInnerTexts();
+  const link = page.url();
+  const other = await open(link);
+  assert.deepEqual(await other.locator("thead th").allInnerTexts(), heads);
+  assert.equal(await other.locator("tbody tr").count(), await page.locator("tbody tr").count());
+  clean(page);
+  clean(other);
+  await close(page);
+  await close(other);
+});
+
+test("back and forward walk through pages and filters", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}`);
+  await page.click(`nav a[href="/sessions/${id}/kernels"]`);
+  await settled(page);
+  await page.click('thead button:has-text("Launches")');
+  await page.waitForURL(/sort=/);
+  await page.goBack();
+  await page.waitForURL((u) => !u.search);
+  await page.goBack();
+  await page.waitForURL((u) => u.pathname === `/sessions/${id}`);
+  await page.goForward();
+  await settled(page);
+  assert.equal(await page.innerText("h1"), "Kernels");
+  clean(page);
+  await close(page);
+});
+
+test("everything can be reached from the keyboard alone", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}`);
+  for (const [keys, path] of [["gk", `/sessions/${id}/kernels`], ["gr", `/sessions/${id}/roofline`], ["gt", `/sessions/${id}/timeline`], ["go", `/sessions/${id}`], ["gm", "/reference"], ["gs", "/sessions"]]) {
+    for (const k of keys) await page.keyboard.press(k);
+    await page.waitForURL((u) => u.pathname === path);
+    await settled(page);
+  }
+  await page.goto(`${d.url}/sessions/${id}/kernels`);
+  await settled(page);
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "search");
+  await page.keyboard.type("gk?");
+  assert.equal(await page.inputValue("#search"), "gk?", "no shortcut fires while typing");
+  await page.fill("#search", "");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction((n) => document.querySelectorAll("main tbody tr").length === n, Math.min(kernels.length, 200));
+  await page.locator("main tbody tr a").first().focus();
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/kernels\/\d+$/);
+  await page.keyboard.press("u");
+  await page.waitForURL(/\/kernels$/);
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog[open]", { state: "detached" });
+  // A ring is drawn around what has the focus.
+  await page.keyboard.press("Tab");
+  assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
+  await close(page);
+});
+
+test("roofline points are walked with arrows and opened with enter", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}/roofline`);
+  const n = await page.locator(".point").count();
+  const points = (await getJson(d, `/sessions/${id}/roofline`)).points;
+  if (points.length === 0) {
+    assert.equal(n, 0);
+    assert.ok(await page.locator(".unplotted li").count() > 0, "what is not plotted is listed with its reason");
+    return;
+  }
+  assert.equal(await page.locator('.point[tabindex="0"]').count(), 1, "one tab stop");
+  await page.locator('.point[tabindex="0"]').focus();
+  await page.keyboard.press("End");
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.i), String(n - 1));
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.i), String(Math.min(1, n - 1)));
+  assert.equal(await page.locator(".tip:not([hidden])").count(), 1);
+  const kernel = await page.evaluate(() => document.activeElement.dataset.kernel);
+  await page.keyboard.press("Enter");
+  await page.waitForURL((u) => u.pathname === `/sessions/${id}/kernels/${kernel}`);
+  clean(page);
+  await close(page);
+});
+
+test("a range of the timeline filters the table of kernels", { skip }, async () => {
+  const meta = await getJson(d, `/sessions/${id}/timeline`);
+  const page = await open(`${d.url}/sessions/${id}/timeline`);
+  if (meta.events === 0) {
+    assert.match(await page.innerText("h1"), /Nothing on the timeline/);
+    return;
+  }
+  const box = await page.locator("canvas").nth(1).boundingBox();
+  await page.mouse.move(box.x + box.width * 0.3, box.y + 12);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.45, box.y + 12, { steps: 5 });
+  await page.mouse.up();
+  await page.waitForURL(/t=\d+-\d+/);
+  await page.keyboard.press("w");
+  await page.waitForURL(/v=/);
+  await page.keyboard.press("0");
+  await page.waitForURL((u) => !u.searchParams.has("v"));
+  await page.keyboard.press(".");
+  await page.click('nav a:has-text("Kernels")');
+  await page.waitForURL(/kernels\?t=/);
+  await page.waitForSelector(".chip.on");
+  await page.waitForFunction(() => /in the range/.test(document.querySelector(".pagehead .note")?.textContent ?? ""));
+  assert.ok(await page.locator("main tbody tr").count() <= kernels.length + 1);
+  await page.click(".chip.on button");
+  await page.waitForURL((u) => !u.searchParams.has("t"));
+  clean(page);
+  await close(page);
+});
+
+test("the theme follows the system, can be chosen and is remembered", { skip }, async () => {
+  const page = await open(d.url + "/sessions", { theme: "dark" });
+  const ground = () => page.evaluate(() => getComputedStyle(document.body.parentElement).backgroundColor);
+  const dark = await ground();
+  await page.keyboard.press("T");
+  const light = await ground();
+  assert.notEqual(light, dark);
+  await page.reload();
+  await settled(page);
+  assert.equal(await ground(), light);
+  await page.keyboard.press("T");
+  assert.equal(await ground(), dark);
+  clean(page);
+  await close(page);
+});
+
+test("hostile names are text", { skip }, async () => {
+  const hostile = (await getJson(d, "/sessions?limit=100")).sessions.find((s) => s.source === "synthetic")?.id ?? id;
+  const page = await open(`${d.url}/sessions/${hostile}/kernels`);
+  let asked = false;
+  page.on("dialog", (x) => { asked = true; x.dismiss(); });
+  const nasty = (await getJson(d, `/sessions/${hostile}/kernels?limit=1000`)).kernels.filter((k) => /[<>&"]/.test(k.demangled ?? k.name));
+  assert.ok(nasty.length >= 2);
+  for (const k of nasty) {
+    await page.goto(`${d.url}/sessions/${hostile}/kernels/${k.id}`);
+    await settled(page);
+    assert.ok((await page.innerText("main")).includes((k.demangled ?? k.name).slice(0, 20)));
+  }
+  assert.equal(await page.evaluate(() => document.querySelectorAll("main script, main img, main iframe").length), 0);
+  assert.equal(asked, false);
+  clean(page);
+  await close(page);
+});
+
+test("tables and charts can be saved", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}/kernels`);
+  const saved = async (click) => { const [x] = await Promise.all([page.waitForEvent("download"), click()]); return readFileSync(await x.path(), "utf8"); };
+  const text = await saved(() => page.click('.tabletools button:has-text("CSV")'));
+  assert.equal(text.trim().split("\r\n").length, Math.min(kernels.length, 200) + 1);
+  const rows = JSON.parse(await saved(() => page.click('.tabletools button:has-text("JSON")')));
+  assert.equal(rows[0].duration, kernels[0].duration.total, "raw numbers, not scaled ones");
+  await page.goto(`${d.url}/sessions/${id}/roofline`);
+  await settled(page);
+  const svg = await saved(() => page.click('button:has-text("SVG")'));
+  assert.match(svg, /^<svg[^]*<\/svg>$/);
+  assert.doesNotMatch(svg, /var\(|style=/);
+  assert.match(await saved(() => page.click('.controls button:has-text("PNG")')), /PNG/);
+  clean(page);
+  await close(page);
+});
+
+test("every number of a kernel's page says its exact value, every missing one says why", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}/kernels/${kernels[0].id}`);
+  const bad = await page.evaluate(() => [...document.querySelectorAll("main .num")].filter((n) => n.closest(".scroll, .plain, .gauges") && !n.title).map((n) => n.textContent));
+  assert.deepEqual(bad, []);
+  await page.locator('.check input').check().catch(() => {});
+  const silent = await page.evaluate(() => [...document.querySelectorAll("#metrics tbody tr")].filter((r) => { const c = r.children[2].textContent.trim(); return c === "" || /NaN|Infinity|\[object/.test(c); }).length);
+  assert.equal(silent, 0);
+  assert.doesNotMatch(await page.innerText("main"), /\bNaN\b|undefined |\[object/);
+  clean(page);
+  await close(page);
+});
+
+test("the source of the session is told by mark and word on every page", { skip }, async () => {
+  const source = (await getJson(d, `/sessions/${id}`)).session.source;
+  for (const path of PAGES().filter((p) => p.startsWith("/sessions/"))) {
+    const page = await open(d.url + path);
+    assert.equal(await page.locator(`header.top .mark.${source}`).count(), 1, path);
+    assert.match(await page.locator(`header.top .mark.${source}`).innerText(), new RegExp(source, "i"));
+    assert.equal(await page.locator(`header.top .mark.${source} svg`).count(), 1);
+    clean(page);
+    await close(page);
+  }
+});
+
+for (const theme of ["light", "dark"]) {
+  test(`axe finds nothing on any page, ${theme}`, { skip, timeout: 300000 }, async () => {
+    const page = await open(d.url + "/sessions", { theme });
+    const found = [];
+    for (const path of PAGES()) {
+      await page.goto(d.url + path);
+      await settled(page);
+      await page.waitForTimeout(150);
+      await page.evaluate(axe);
+      const r = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+      for (const v of r.violations) found.push(`${path}: ${v.id} ${v.nodes.slice(0, 2).map((n) => n.target + " " + (n.any[0]?.message ?? "")).join(" | ")}`);
+    }
+    assert.deepEqual(found, []);
+    clean(page);
+    await close(page);
+  });
+}
+
+test("a page is usable in a narrow window and with large text", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}/kernels/${kernels[0].id}`, { viewport: { width: 760, height: 900 } });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), "nothing sticks out sideways");
+  clean(page);
+  await close(page);
+});
+
+test("a link to a session that is not here says what to do", { skip }, async () => {
+  const page = await open(d.url + "/sessions/987654321/kernels", { allow: ["404"] });
+  assert.match(await page.innerText('[role="alert"]'), /not here|no session|not in/i);
+  assert.ok(await page.locator('a[href="/sessions"]').count() > 0);
+  await close(page);
+});
+
+const real = skip ?? (process.env.WS_UI_URL ? "needs a daemon of its own" : undefined);
+
+test("a running session grows on screen, and stands still once it is touched", { skip: real, timeout: 60000 }, async () => {
+  const { readFileSync: read, mkdirSync, appendFileSync, writeFileSync } = await import("node:fs");
+  const e = await daemon({ files: [], own: true });
+  const bytes = read(madeUp("live"));
+  const agent = "c".repeat(32);
+  mkdirSync(`${e.spool}/${agent}/${agent}`, { recursive: true, mode: 0o700 });
+  const segment = `${e.spool}/${agent}/${agent}/00000000.open`;
+  const part = (f) => bytes.subarray(0, Math.floor(bytes.length * f));
+  writeFileSync(segment, part(0.5), { mode: 0o600 });
+  const live = async () => (await getJson(e, "/sessions?limit=5")).sessions[0];
+  for (let i = 0; i < 100 && !((await live())?.launches > 0); i++) await new Promise((ok) => setTimeout(ok, 100));
+  const s = await live();
+  const page = await open(`${e.url}/sessions/${s.id}/kernels?sort=-launches&cols=launches`);
+  const launches = () => page.evaluate(() => [...document.querySelectorAll("main tbody tr")].reduce((n, r) => n + Number(r.children[1].querySelector("[title]").title.split(" ")[0].replace(/\D/g, "")), 0));
+  const was = await launches();
+  appendFileSync(segment, bytes.subarray(part(0.5).length, part(0.75).length));
+  await page.waitForFunction((n) => [...document.querySelectorAll("main tbody tr")].reduce((m, r) => m + Number(r.children[1].querySelector("[title]").title.split(" ")[0].replace(/\D/g, "")), 0) > n, was);
+  // The agent's process is not ours: whether it counts as running is the daemon's to say.
+  if ((await live()).live) {
+    await page.locator("main tbody td").nth(1).click();
+    const still = await launches();
+    appendFileSync(segment, bytes.subarray(part(0.75).length));
+    await page.waitForSelector('button:has-text("resume")');
+    assert.equal(await launches(), still);
+    await page.keyboard.press("L");
+    await page.waitForFunction((n) => [...document.querySelectorAll("main tbody tr")].reduce((m, r) => m + Number(r.children[1].querySelector("[title]").title.split(" ")[0].replace(/\D/g, "")), 0) > n, still);
+  }
+  clean(page);
+  await close(page);
+  await e.stop();
+});
+
+test("an empty database shows the exact command to begin with", { skip: process.env.WS_UI_URL ? "needs a daemon of its own" : undefined }, async () => {
+  const e = await daemon({ files: [], own: true });
+  const page = await open(e.url + "/");
+  assert.match(await page.innerText("main"), /warpsight run \.\/your_program/);
+  clean(page);
+  await close(page);
+  await e.stop();
+});
+
+test("without the token the page says where to find it, with it one is in", { skip: process.env.WS_UI_URL ? "needs a daemon of its own" : undefined }, async () => {
+  const e = await daemon({ files: captures.slice(0, 1), token: true, own: true });
+  const out = await open(e.url + "/sessions", { allow: ["401"] });
+  assert.match(await out.innerText('[role="alert"]'), /token/);
+  await close(out);
+  const wrong = await open(`${e.url}/sessions?token=${"0".repeat(64)}`, { allow: ["401", "403"] });
+  assert.match(await wrong.innerText("body"), /token/i);
+  await close(wrong);
+  const page = await open(`${e.url}/?token=${e.token}`);
+  assert.doesNotMatch(page.url(), /token/, "the token leaves the address bar");
+  assert.equal(await page.locator('[role="alert"]').count(), 0);
+  clean(page);
+  await close(page);
+  await e.stop();
+});
+
+test("when the daemon is killed the page keeps what it shows and says so", { skip: real }, async () => {
+  const e = await daemon({ own: true });
+  const page = await open(`${e.url}/sessions/${id}/kernels`, { allow: ["ERR_", "Failed to load"] });
+  const rows = await page.locator("tbody tr").count();
+  await e.kill();
+  await page.waitForSelector(".chip.bad");
+  assert.equal(await page.locator("tbody tr").count(), rows);
+  await close(page);
+});
+
+test("deleting one kernel from the database changes every page", { skip: real }, async () => {
+  const e = await daemon({ own: true });
+  const name = kernels[0].demangled ?? kernels[0].name;
+  const seen = async () => {
+    const out = {};
+    for (const path of [`/sessions/${id}`, `/sessions/${id}/kernels`, `/sessions/${id}/roofline`, `/sessions/${id}/kernels/${kernels[0].id}`]) {
+      const page = await open(e.url + path, { allow: ["404"] });
+      await page.waitForTimeout(200);
+      out[path] = await page.innerText("main");
+      await close(page);
+    }
+    return out;
+  };
+  const was = await seen();
+  await e.stop();
+  execFileSync("python3", ["-c", "import sqlite3,sys;c=sqlite3.connect(sys.argv[1]);c.execute('PRAGMA foreign_keys=ON');c.execute('DELETE FROM kernel WHERE id=?',(sys.argv[2],));c.commit()", e.db, String(kernels[0].id)]);
+  const after = await again(e);
+  e.url = after.url;
+  const now = await seen();
+  for (const path of Object.keys(was)) assert.notEqual(now[path], was[path], `${path} changed with ${name}`);
+  await after.stop();
+});

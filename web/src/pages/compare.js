@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// compare.js: two sessions, kernel by kernel. Every number has baseline, value, change; what lies within the noise is grey.
+import { catalogue, useApi } from "../api.js";
+import { dims, exact, isPercent, percent, shortName } from "../format.js";
+import { query, setQuery } from "../router.js";
+import { Code, Mark, Panel, V, has, html, when } from "../ui.js";
+import { Table } from "../table.js";
+
+const METRICS = ["achieved_occupancy", "gld_efficiency", "gst_efficiency", "shared_bank_conflicts", "dram_bandwidth", "flop_rate"];
+const LESS_IS_BETTER = new Set(["shared_bank_conflicts", "duration"]);
+
+/** Relative change as text with a sign and a word; noise: changes below it are not news. */
+function Change({ percent: p, noise, less = true }) {
+  if (p === null || p === undefined) return html`<span class="why">–</span>`;
+  const quiet = Math.abs(p) <= Math.max(noise ?? 0, 0.005);
+  const cls = quiet ? "noise" : p > 0 === less ? "up" : "down";
+  return html`<span class=${"delta " + cls} title=${`${exact(p)} (ratio)${noise ? `; noise ±${percent(noise)}` : ""}`}>${p > 0 ? "+" : ""}${percent(p)}${quiet ? html`<span class="sr"> within the noise</span>` : ""}</span>`;
+}
+
+export function Compare() {
+  const base = query("base"), target = query("target");
+  const sessions = useApi("/sessions?limit=1000");
+  const keys = query("metrics") ? query("metrics").split(",") : METRICS;
+  const state = useApi(base && target ? `/compare?base=${encodeURIComponent(base)}&target=${encodeURIComponent(target)}&metrics=${keys.join(",")}` : null);
+  const cat = catalogue().data;
+  const floor = Number(query("noise", "2")) / 100;
+  const only = query("show", "all");
+  return when(sessions, (list) => {
+    if (list.sessions.length < 2) return html`<div class="state"><h1>Nothing to compare yet</h1><p>Comparing needs two sessions; there ${list.sessions.length === 1 ? "is one" : "are none"}. Change the program and run it again:</p><${Code} text="warpsight run --name after ./your_program" /></div>`;
+    const options = (id) => html`<option value="">choose …</option>${list.sessions.map((s) => html`<option key=${s.id} value=${s.id} selected=${String(s.id) === id}>${s.id} · ${s.name || s.exe} · ${s.source}</option>`)}`;
+    return html`<div class="page wide"><div class="pagehead"><h1>Compare</h1></div>
+      <div class="controls"><label class="pick">Baseline <select value=${base} onChange=${(e) => setQuery({ base: e.target.value })}>${options(base)}</select></label><button class="quiet" title="Swap the two" aria-label="Swap baseline and session" onClick=${() => setQuery({ base: target, target: base })}>⇄</button>
+        <label class="pick">Session <select value=${target} onChange=${(e) => setQuery({ target: e.target.value })}>${options(target)}</select></label>
+        <label class="pick">Ignore changes under <input type="number" min="0" max="100" step="0.5" value=${query("noise", "2")} onChange=${(e) => setQuery({ noise: e.target.value === "2" ? null : e.target.value })} /> %</label>
+        <label class="pick">Show <select value=${only} onChange=${(e) => setQuery({ show: e.target.value === "all" ? null : e.target.value })}><option value="all">all</option><option value="changed">changed</option><option value="one">on one side only</option></select></label>
+        ${base && target && html`<a class="quiet" href=${`/sessions/${target}/roofline?base=${base}`}>Roofline with arrows</a>`}</div>
+      ${!(base && target) ? html`<p class="hint">Choose a baseline and a session.</p>` : when(state, (d) => html`<${Result} d=${d} keys=${keys} cat=${cat} floor=${floor} only=${only} />`, "Comparing")}</div>`;
+  }, "Loading sessions");
+}
+
+function Result({ d, keys, cat, floor, only }) {
+  const pairs = d.kernels.filter((k) => k.base !== null && k.target !== null);
+  const noiseOf = (k) => Math.max(floor, k.duration?.noise ?? 0);
+  const slower = pairs.filter((k) => k.duration.percent !== null && k.duration.percent > noiseOf(k)).length;
+  const faster = pairs.filter((k) => k.duration.percent !== null && k.duration.percent < -noiseOf(k)).length;
+  const rows = d.kernels.filter((k) => only === "all" || (only === "one" ? k.base === null || k.target === null : k.duration?.percent !== null && Math.abs(k.duration?.percent ?? 0) > noiseOf(k)));
+  const mixed = [d.base.source, d.target.source].some((s) => s === "modelled" || s === "synthetic") && d.base.source !== d.target.source;
+  const columns = [
+    { key: "name", title: "Kernel", cls: "kname", get: (k) => k.name, render: (k) => html`<a class="mono" title=${k.name} href=${k.target !== null ? `/sessions/${d.target.id}/kernels/${k.target}` : `/sessions/${d.base.id}/kernels/${k.base}`}>${shortName(k.name)}</a>` },
+    { key: "geometry", title: "Grid · block", get: (k) => `${dims(k.grid)} · ${dims(k.block)}`, render: (k) => html`<span class="num soft">${dims(k.grid)} · ${dims(k.block)}</span>` },
+    { key: "base", title: "Baseline", unit: "s", hint: "Mean time a launch", num: true, get: (k) => k.duration?.base ?? { value: null, why: k.base === null ? "not in baseline" : "no time" } },
+    { key: "target", title: "Session", unit: "s", hint: "Mean time a launch", num: true, get: (k) => k.duration?.target ?? { value: null, why: k.target === null ? "not in session" : "no time" } },
+    { key: "delta", title: "Difference", unit: "s", num: true, get: (k) => k.duration?.delta ?? null, render: (k) => (k.duration?.delta === null || k.duration?.delta === undefined ? html`<span class="why">–</span>` : html`<${V} v=${k.duration.delta} unit="s" />`) },
+    { key: "percent", title: "Change", unit: "", num: true, get: (k) => k.duration?.percent ?? null, render: (k) => html`<${Change} percent=${k.duration?.percent} noise=${noiseOf(k)} />` },
+    { key: "noise", title: "Noise", unit: "", hint: "Half the spread of the noisier side", num: true, get: (k) => k.duration?.noise ?? { value: null, why: "one launch" } },
+    ...keys.map((key) => { const m = cat?.metrics.find((x) => x.key === key); return { key, title: m?.title ?? key, hint: m?.doc, num: true, sort: true, get: (k) => k.metrics?.[key]?.percent ?? k.metrics?.[key]?.delta ?? null, render: (k) => {
+      const v = k.metrics?.[key];
+      if (!v || (!has(v.base) && !has(v.target))) return html`<span class="why" title=${v?.target?.why}>${v?.target?.why ?? "–"}</span>`;
+      if (has(v.base) && has(v.target) && v.base.value === v.target.value) return html`<span class="soft"><${V} v=${v.target} unit=${m?.unit} compact /></span>`;
+      return html`<span class="pair"><${V} v=${v.base} unit=${m?.unit} compact /><span class="soft"> → </span><${V} v=${v.target} unit=${m?.unit} compact />${v.percent !== null && v.percent !== undefined && Math.abs(v.percent) > floor ? html` <${Change} percent=${v.percent} noise=${floor} less=${LESS_IS_BETTER.has(key) || !isPercent(m?.unit) && !/rate|bandwidth/.test(key)} />` : ""}</span>`;
+    } }; }),
+    { key: "findings", title: "Findings", sort: false, get: (k) => [...(k.findings?.gone ?? []).map((r) => "-" + r), ...(k.findings?.appeared ?? []).map((r) => "+" + r)].join(" "), render: (k) => html`${(k.findings?.gone ?? []).map((r) => html`<span key=${r} class="rule fine" title="gone">− ${r} </span>`)}${(k.findings?.appeared ?? []).map((r) => html`<span key=${r} class="rule poor" title="new">+ ${r} </span>`)}` },
+  ];
+  const side = (t, s) => html`<div><dt>${t}</dt><dd><a href=${`/sessions/${s.id}`}>${s.name || s.exe}</a> <${Mark} source=${s.source} /></dd></div>`;
+  return html`<${Panel}><dl class="facts">${side("Baseline", d.base)}${side("Session", d.target)}<div><dt>Kernels on both sides</dt><dd>${exact(pairs.length)}</dd></div><div><dt>Faster</dt><dd class="fine">${exact(faster)}</dd></div><div><dt>Slower</dt><dd class=${slower ? "poor" : ""}>${exact(slower)}</dd></div><div><dt>Within noise</dt><dd>${exact(pairs.length - faster - slower)}</dd></div><div><dt>One side only</dt><dd>${exact(d.kernels.length - pairs.length)}</dd></div></dl>
+    ${mixed && html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts may be compared, times may not.</p>`}<//>
+    <section class="panel flush"><${Table} columns=${columns} rows=${rows} rowKey=${(k) => `${k.base}-${k.target}`} name=${`compare-${d.base.id}-${d.target.id}`} caption="Kernels of both sessions" empty="No kernel in this view." /></section>`;
+}

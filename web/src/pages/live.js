@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// live.js: what arrives now: the daemon's ingest, rate over the last minutes, and the sessions that are running.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { scaleLinear } from "d3-scale";
+import { connection, getJson, live, paused, resume, useApi } from "../api.js";
+import { csv, save } from "../export.js";
+import { exact, format } from "../format.js";
+import { ChartTools, Code, Failure, Loading, Mark, Panel, V, html, useWidth } from "../ui.js";
+import { Table } from "../table.js";
+
+const KEEP = 300; // seconds
+
+// One line of 300 points is not worth a chart library's 23 KB.
+function Rate({ points, width, svgRef }) {
+  const h = 170, l = 64, r = 10, t = 12, b = 24;
+  const now = points.at(-1)?.t ?? Date.now() / 1000;
+  const span = Math.max(60, now - (points[0]?.t ?? now));
+  const x = scaleLinear([now - span, now], [l, width - r]);
+  const y = scaleLinear([0, Math.max(10, ...points.map((p) => p.rate)) * 1.1], [h - b, t]);
+  const line = points.map((p, i) => `${i ? "L" : "M"}${x(p.t).toFixed(1)} ${y(p.rate).toFixed(1)}`).join("");
+  return html`<svg ref=${svgRef} class="chart rate" width=${width} height=${h} viewBox=${`0 0 ${width} ${h}`} role="img" aria-label=${`Records a second over the last ${format(span, "s")}; now ${format(points.at(-1)?.rate ?? 0, "1")}`}>
+    <g class="grid">${y.ticks(4).map((v) => html`<g key=${v}><line x1=${l} x2=${width - r} y1=${y(v)} y2=${y(v)} /><text x=${l - 8} y=${y(v) + 4} text-anchor="end">${format(v, "1")}</text></g>`)}
+      ${[0, 0.25, 0.5, 0.75, 1].map((f) => html`<text key=${f} x=${x(now - span * (1 - f))} y=${h - 7} text-anchor=${f === 1 ? "end" : f === 0 ? "start" : "middle"}>${f === 1 ? "now" : `${format(span * (1 - f), "s")} ago`}</text>`)}</g>
+    ${points.length > 1 && html`<path class="area" d=${`${line}L${x(points.at(-1).t).toFixed(1)} ${y(0)}L${x(points[0].t).toFixed(1)} ${y(0)}Z`} /><path class="curve" d=${line} />`}</svg>`;
+}
+
+export function Live() {
+  const [status, set] = useState(null);
+  const [error, fail] = useState(null);
+  const points = useRef([]);
+  const [box, width] = useWidth();
+  const svg = useRef(null);
+  const sessions = useApi("/sessions?limit=100");
+  useEffect(() => {
+    let last = null, timer = 0, gone = false;
+    const tick = async () => {
+      try {
+        const s = await getJson("/status"), t = Date.now() / 1000;
+        if (gone) return;
+        if (!paused.peek()) {
+          if (last && s.ingest.records >= last.records) points.current = [...points.current, { t, rate: (s.ingest.records - last.records) / (t - last.t) }].filter((p) => p.t > t - KEEP);
+          set(s);
+        }
+        last = { t, records: s.ingest.records };
+        fail(null);
+      } catch (e) { if (!gone) fail(e); }
+      if (!gone) timer = setTimeout(tick, 1000);
+    };
+    tick();
+    return () => { gone = true; clearTimeout(timer); };
+  }, []);
+  if (error && !status) return html`<${Failure} error=${error} />`;
+  if (!status) return html`<${Loading} what="Asking the daemon" />`;
+  const s = status, running = (sessions.data?.sessions ?? []).filter((x) => live.value.includes(x.id));
+  return html`<div class="page"><div class="pagehead"><h1>Live</h1><p class="note" aria-live="polite">${error ? "the daemon does not answer" : connection.value === "open" ? "connected" : "connecting"}${s.state !== "ok" ? `, ${s.state}: ${s.reason}` : ""}</p><span class="grow"></span><button aria-pressed=${String(paused.value)} onClick=${() => (paused.value ? resume() : (paused.value = true))}>${paused.value ? "Resume (L)" : "Pause"}</button></div>
+    <${Panel} title="Running sessions">${running.length === 0 ? html`<p class="soft">None. Waiting for a program:</p><${Code} text="warpsight run ./your_program" />` : html`<${Table} caption="Sessions that run now" rows=${running} rowKey=${(x) => x.id} rowLink=${(x) => `/sessions/${x.id}`} columns=${[{ key: "name", title: "Session", get: (x) => x.name || x.exe }, { key: "source", title: "Source", get: (x) => x.source, render: (x) => html`<${Mark} source=${x.source} />` }, { key: "argv", title: "Command", cls: "wide", get: (x) => (x.argv ?? []).join(" "), render: (x) => html`<span class="mono clip">${(x.argv ?? []).join(" ")}</span>` }, { key: "kernels", title: "Kernels", num: true, unit: "1", get: (x) => x.kernels }, { key: "launches", title: "Launches", num: true, unit: "1", get: (x) => x.launches }]} />`}<//>
+    <${Panel} title="Records a second" note=${`${exact(s.ingest.records)} since the daemon started`} tools=${html`<button class="quiet" onClick=${() => save("records.csv", "text/csv", csv([["time_s", "records_per_s"], ...points.current.map((p) => [p.t, p.rate])]))}>CSV</button><${ChartTools} svg=${() => svg.current} name="records" />`}><div ref=${box} class="fit"><${Rate} points=${points.current} width=${width} svgRef=${svg} /></div><//>
+    <${Panel} title="Daemon"><dl class="tiles">${[["Ingest lag", html`<${V} v=${s.ingest.lag_s} unit="s" />`, s.ingest.lag_s], ["Spool waiting", html`<${V} v=${s.spool.backlog_bytes} unit="B" />`, s.spool.backlog_bytes], ["Lost records", html`<span class=${s.ingest.lost ? "poor" : ""}><${V} v=${s.ingest.lost} unit="1" /></span>`, s.ingest.lost], ["Bad frames", html`<span class=${s.ingest.bad_frames ? "poor" : ""}><${V} v=${s.ingest.bad_frames} unit="1" /></span>`, s.ingest.bad_frames], ["Read", html`<${V} v=${s.ingest.bytes} unit="B" />`, s.ingest.bytes], ["Database", html`<${V} v=${s.db.bytes} unit="B" />`, s.db.bytes], ["Write-ahead log", html`<${V} v=${s.db.wal_bytes} unit="B" />`, s.db.wal_bytes], ["Up", html`<${V} v=${s.uptime_s} unit="s" />`, s.uptime_s], ["Connections, streams", `${s.clients.connections}, ${s.clients.streams}`, s.clients.connections]].filter(([, , has]) => has !== undefined).map(([t, v]) => html`<div key=${t}><dt>${t}</dt><dd>${v}</dd></div>`)}</dl>
+      <p class="caption">WarpSight ${s.version}, process ${s.pid}. Database <code>${s.db.path}</code>, spool <code>${s.spool.path}</code></p><//></div>`;
+}
