@@ -495,7 +495,7 @@ int ws_spec_launch(struct ws_spec *spec, struct ws_model *model, uint32_t k, str
                    uint8_t params[WS_SPEC_PARAMS_MAX], char *error)
 {
     const cJSON *l = cJSON_GetArrayItem(launches(spec), (int)k);
-    uint64_t dynamic = 0;
+    uint64_t dynamic = 0, spill = 0;
     int err;
     memset(launch, 0, sizeof *launch);
     memset(params, 0, WS_SPEC_PARAMS_MAX);
@@ -508,6 +508,9 @@ int ws_spec_launch(struct ws_spec *spec, struct ws_model *model, uint32_t k, str
         err = get_dims(l, "block", launch->block, error);
     if (!err && !get_count(l, "dynamic_shared", 0x1p20, &dynamic))
         err = fail(error, -WS_ESYNTAX, "no size: dynamic_shared", NULL);
+    if (!err && !get_count(l, "spill_bytes", 0x1p20, &spill))
+        err = fail(error, -WS_ESYNTAX, "no size: spill_bytes", NULL);
     launch->dynamic_smem_bytes = (uint32_t)dynamic;
+    launch->spill_bytes = (uint32_t)spill;
     return err ? err : put_args(spec, model, cJSON_GetObjectItemCaseSensitive(l, "args"), launch, params, error);
 }

@@ -14,6 +14,7 @@
  * args: i8 … i64, u8 … u64, f32, f64, buffer (with offset), bytes ("0a0b…"), struct [args]; their number and sizes
  *       are held against the PTX, which does not say what is a pointer.
  * registers: per thread, as ptxas -v says (at least 16 on a GPU); for the occupancy page, no count depends on it
+ * spill_bytes: per thread, as ptxas -v says: not 0 = local memory is not predicted (spills are not in PTX)
  * kernel: mangled name, source name ("vec_add"), or source name with template arguments ("reduce_tree<0>"). */
 #ifndef WS_SERVER_MODEL_SPEC_H
 #define WS_SERVER_MODEL_SPEC_H

@@ -6,7 +6,7 @@
 
 const char *exec_best(void)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(WS_MODEL_ONLY_BASE)
     if (exec_table("v4"))
         return "v4";
     if (exec_table("v3"))
@@ -19,7 +19,7 @@ const exec_fn *exec_table(const char *name)
 {
     if (strcmp(name, "base") == 0)
         return exec_table_base;
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(WS_MODEL_ONLY_BASE)
     bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
     bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");

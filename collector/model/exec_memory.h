@@ -148,8 +148,7 @@ static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space,
     uint64_t base = 0;
     switch (space) {
     case PTX_SPACE_SHARED:
-        if (!(i->flags & CODE_MERGED))
-            count_pattern(row, addr, mask, i->count_bytes, true);
+        count_pattern(row, addr, mask, i->count_bytes, true); /* of a merged load: not shown (result.c) */
         if (!all_inside(addr, mask, 0, ctx->shared_bytes, bytes))
             mask = checked_lanes(w, i, row, addr, mask, 0, ctx->shared_bytes ? ctx->shared_bytes : 1, bytes);
         base = (uint64_t)(uintptr_t)ctx->shared;
@@ -416,12 +415,35 @@ static inline struct shape shared_shape(const struct warp *w, const struct code_
 
 static inline void count_shared_once(struct mem_row *row, const struct code_ins *i)
 {
-    if (i->flags & CODE_MERGED)
-        return;
     /* 16 bytes from one address take two passes; 4 and 8 take one (analyzer/access.h) */
     count_request(row, 32, i->count_bytes);
     row->wavefronts += i->count_bytes == 16 ? 2 : 1;
     row->wavefronts_ideal += i->count_bytes == 16 ? 2 : 1;
+}
+
+/* The pattern of the last time again, in bounds and aligned: count it and load. */
+static inline bool shared_repeats(struct warp *w, const struct code_ins *i, struct mem_row *row, uint32_t *d)
+{
+    const uint32_t *a = reg_at(w, i->a);
+    const uint8_t *shared = w->ctx->shared;
+    uint32_t off = (uint32_t)i->imm, base = a[0], differs = 0, all = 0, most = 0;
+    uint32_t at[32];
+    LANES
+    {
+        at[l] = a[l] + off;
+        differs |= (a[l] - base) ^ row->pattern[l];
+        all |= at[l];
+        most = at[l] > most ? at[l] : most;
+    }
+    if (differs != 0 || row->pattern_mask != UINT32_MAX || row->pattern_phase != ((base + off) & 127) ||
+        (all & 3) != 0 || (uint64_t)most + 4 > w->ctx->shared_bytes)
+        return false;
+    count_request(row, 32, i->count_bytes);
+    row->wavefronts += row->pattern_wavefronts;
+    row->wavefronts_ideal += row->pattern_wavefronts_ideal;
+    for (int l = 0; l < 32; l++)
+        memcpy(&d[l], shared + at[l], 4);
+    return true;
 }
 
 static void op_ld_shared_b32(struct warp *w, const struct code_ins *i)
@@ -443,6 +465,8 @@ static void op_ld_shared_b32(struct warp *w, const struct code_ins *i)
             memcpy(d, ctx->shared + s.first, 128);
             return;
         }
+        if ((i->flags & CODE_ADDRESS_32) && shared_repeats(w, i, &ctx->mem_rows[i->stat], d))
+            return;
     }
     op_ld_any(w, i);
 }

@@ -339,6 +339,7 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
     if (!err) {
         result->seconds = now_s() - start;
         result->instructions = set;
+        result->counts.spill_bytes = launch->spill_bytes;
         err = result_fill(&done, model->module, &model->memory, result);
         launch_fini(&done);
     }

@@ -49,6 +49,7 @@ struct ws_model_launch {
     size_t params_bytes;
     uint32_t threads;          /* workers; 0 = 1 */
     uint64_t max_instructions; /* warp instructions; 0 = no bound */
+    uint32_t spill_bytes;      /* per thread, as ptxas says: local memory that no PTX shows; 0 = none, or not known */
     bool keeps_scalar_loads;   /* do not join shared loads as ptxas does */
     const char *instructions;  /* "base", "v3", "v4": handlers to use; NULL = the best here */
 };
@@ -93,6 +94,7 @@ struct ws_model_counts {
     uint64_t ptx_thread_instructions;
     uint64_t branches, divergent_branches; /* PTX level */
     uint64_t memory_64b, memory_128b;      /* memory instructions of these widths, any space */
+    uint32_t spill_bytes;                  /* of the launch: not 0 = the local counts are not those of a GPU */
     uint64_t barriers;                     /* warp arrivals */
 };
 

@@ -80,7 +80,7 @@ static void add_rows(struct ws_model_result *r, const struct exec_ctx *ctx, cons
                      const struct block_row *block)
 {
     struct ws_model_row row = {0};
-    bool has_memory = in->stat != CODE_NONE && in->op != OP_ld_param;
+    bool has_memory = in->stat != CODE_NONE && in->op != OP_ld_param && !(in->flags & CODE_MERGED);
     uint32_t rows = has_memory && in->space == PTX_SPACE_GENERIC ? 3 : 1;
     if (in->flags & CODE_UNCOUNTED)
         return;

@@ -62,4 +62,7 @@ void ws_model_values(const struct ws_model_counts *counts, struct ws_value raw[W
     }
     put_memory(raw, counts);
     put_arithmetic(raw, counts);
+    if (counts->spill_bytes) /* registers that ptxas spills are in SASS only */
+        raw[WS_M_local_ld_requests] = raw[WS_M_local_ld_sectors] = raw[WS_M_local_st_requests] =
+            raw[WS_M_local_st_sectors] = ws_missing(WS_WHY_NEEDS_GPU, NULL);
 }

@@ -261,3 +261,14 @@ TEST(half_precision_products_count_as_expected)
     FULL_SIZE;
     judge("gemv", 20);
 }
+
+/* What ptxas spills is in no PTX: local memory must then be missing, not 0. */
+TEST(capped_registers_count_as_expected)
+{
+    struct modelled *m = calloc(1, sizeof *m);
+    judge("spill", 8);
+    run_all("spill", m);
+    CHECK(!ws_has(m->values[0][WS_M_local_ld_sectors]));
+    CHECK(ws_has(m->values[1][WS_M_local_ld_sectors]));
+    free(m);
+}
