@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_model.sh: `warpsight model` and `warpsight access` from the command line to the report, without a GPU.
+cd "$(dirname "$0")/../.." || exit 1
+W=${B:-build}/warpsight
+if [ -n "${WS_SCRATCH:-}" ]; then scratch=$WS_SCRATCH/model; mkdir -p "$scratch"; else scratch=$(mktemp -d); fi
+export WARPSIGHT_DB=$scratch/model.db WARPSIGHT_SPOOL=$scratch/spool
+failed=0
+check() { # NAME COMMAND…
+    local name=$1
+    shift
+    if "$@" >"$scratch/out" 2>"$scratch/err"; then echo "PASS $name"; else
+        echo "FAIL $name"
+        head -20 "$scratch/out" "$scratch/err"
+        failed=1
+    fi
+}
+
+session_holds_the_counts() {
+    "$W" model --bundled transpose reduce_tree -q --json >"$scratch/report.json" || return 1
+    python3 - "$scratch/report.json" <<'P'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["session"]["source"] == "modelled", r["session"]
+k = {x["name"]: x for x in r["kernels"]}
+v = lambda name, key: k[name]["metrics"][key]
+assert v("transpose_tile<32>", "shared_bank_conflicts")["value"] == 1015808
+assert v("transpose_tile<33>", "shared_bank_conflicts")["value"] == 0
+assert v("reduce_tree<1>", "shared_ld_wavefronts")["value"] == 760
+assert v("transpose_naive", "gst_sectors_per_request")["value"] == 32
+for key in ("dram_read_bytes", "l1_throughput", "stall_barrier", "inst_executed"):
+    assert v("transpose_naive", key)["value"] is None and v("transpose_naive", key)["why"] == "needs-gpu", key
+assert k["transpose_naive"]["regs_per_thread"] >= 16
+P
+}
+check modelled_session_holds_the_counts_and_no_time session_holds_the_counts
+
+capture_imports_again() {
+    "$W" model --bundled transpose -q -o "$scratch/t.wscap" || return 1
+    WARPSIGHT_DB=$scratch/other.db "$W" import "$scratch/t.wscap" || return 1
+    WARPSIGHT_DB=$scratch/other.db "$W" report --json | grep -q '"source": "modelled"'
+}
+check capture_of_a_modelled_session_imports_as_modelled capture_imports_again
+
+user_kernel_with_refusal() {
+    cat >"$scratch/k.ptx" <<'P'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry good(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %rd<4>;
+ mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [p]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+ st.global.u32 [%rd3], %r1; ret; }
+.visible .entry bad(.param .u64 p) {
+ tcgen05.wait::ld.sync.aligned;
+ ret; }
+P
+    cat >"$scratch/k.json" <<'J'
+{"ptx": "k.ptx", "buffers": {"out": {"bytes": 256, "save": "out.bin"}}, "launches": [
+ {"kernel": "good", "grid": [1], "block": [64], "args": [{"buffer": "out"}]},
+ {"kernel": "bad", "grid": [1], "block": [64], "args": [{"buffer": "out"}]}]}
+J
+    "$W" model --spec "$scratch/k.json" --json >"$scratch/k.out" 2>"$scratch/k.err" && return 1
+    grep -q "bad: line 8: 'tcgen05.wait::ld.sync.aligned': " "$scratch/k.err" || return 1
+    python3 - "$scratch/k.out" "$scratch/out.bin" <<'P'
+import json, sys, struct
+r = json.load(open(sys.argv[1]))
+assert [k["name"] for k in r["kernels"]] == ["good"]
+assert r["kernels"][0]["metrics"]["gst_sectors"]["value"] == 8
+assert any(w["code"] == "model-refused" for w in r["warnings"])
+assert struct.unpack("<64I", open(sys.argv[2], "rb").read()) == tuple(range(64))
+P
+}
+check a_refused_kernel_is_named_and_the_others_run user_kernel_with_refusal
+
+wrong_specs_say_what_is_wrong() {
+    local text want
+    while IFS='|' read -r text want; do
+        echo "$text" >"$scratch/w.json"
+        "$W" model --spec "$scratch/w.json" --ptx "$scratch/k.ptx" >/dev/null 2>"$scratch/w.err" && return 1
+        grep -q "$want" "$scratch/w.err" || { echo "$text:"; cat "$scratch/w.err"; return 1; }
+    done <<'L'
+{|launches
+{"launches": [{"kernel": "nothing", "grid": [1], "block": [1], "args": []}]}|no kernel 'nothing'
+{"launches": [{"kernel": "good", "grid": [1], "block": [1], "args": []}]}|takes 1 arguments
+{"launches": [{"kernel": "good", "grid": [1], "block": [1], "args": [{"i32": 1}]}]}|has 4 bytes
+{"launches": [{"kernel": "good", "grid": [1], "block": [1], "args": [{"buffer": "x"}]}]}|no such buffer
+{"launches": [{"kernel": "good", "grid": [1], "block": [2000], "args": [{"u64": 0}]}]}|block size
+{"buffers": {"b": {"bytes": -1}}, "launches": []}|bytes
+L
+}
+check wrong_specs_say_what_is_wrong wrong_specs_say_what_is_wrong
+
+access_counts() {
+    "$W" access --width 4 --stride 2 --offset 1 --block 32x8 --pitch 4096 --json >"$scratch/a.json" || return 1
+    python3 -c 'import json,sys; a=json.load(open(sys.argv[1])); assert a["sectors"]==64 and a["bank_conflicts"]==8 and len(a["per_warp"])==8' "$scratch/a.json" || return 1
+    "$W" access --transposed --block 32x32 | grep -q 'advice: .* 4 bytes of padding' || return 1
+    "$W" access --width 3 >/dev/null 2>&1
+    [ $? -eq 2 ]
+}
+check access_calculator_counts_and_advises access_counts
+exit $failed
