@@ -82,6 +82,9 @@ void ws_api_put_session(struct ws_json *j, struct ws_store *store, const struct 
 struct ws_cached;
 bool ws_call_session(struct ws_call *call, int64_t id, const struct ws_cached **out);
 
+/* The parameter metrics=: wanted[WS_METRIC_COUNT], or *all; usual: keys when it is left out. False: 400 already. */
+bool ws_call_metrics(struct ws_call *call, const char *usual, bool *wanted, bool *all);
+
 /* One row of gpus.def as JSON: the calculator and the catalogue show the same. */
 struct ws_limits;
 void ws_api_put_limits(struct ws_json *j, const struct ws_limits *limits);

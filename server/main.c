@@ -27,9 +27,8 @@ static const struct command commands[] = {
     {"explain", ws_cmd_explain, "a rule, a metric or a stall reason: what, why, source"},
     {"model", ws_cmd_model, "no GPU: run kernels' PTX on the CPU and predict their counters"},
     {"access", ws_cmd_access, "what a memory access pattern costs: sectors, wavefronts, conflicts"},
-    {"list", ws_cmd_list, "what there is to choose from: sessions, metrics, rules, settings"},
-    {"list", ws_cmd_list, "what there is to choose from: sessions, metrics, rules, routes, settings"},
     {"serve", ws_cmd_serve, "the daemon: stores what programs record, shows it in a browser"},
+    {"list", ws_cmd_list, "what there is to choose from: sessions, metrics, rules, routes, settings"},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * api_roofline.c: the points of all kernels of a session under the roofs of their device. What cannot be drawn on
+ * a logarithmic axis is listed with its reason. */
+#include "../analyzer/err.h"
+#include "../analyzer/gpus.h"
+#include "api.h"
+#include "session_cache.h"
+
+#include <stdlib.h>
+
+static void put_number(struct ws_json *j, const char *key, struct ws_value v)
+{
+    if (ws_has(v))
+        ws_json_put_number(j, key, v.number);
+    else
+        ws_json_put_null(j, key);
+}
+
+/* The data sheet's word on a ceiling; missing where it has none. */
+static struct ws_value sheet_of(const struct ws_board *board, enum ws_ceiling_id id)
+{
+    static const struct {
+        enum ws_ceiling_id ceiling;
+        enum ws_rate rate;
+    } rates[] = {
+        {WS_CEILING_FP64, WS_RATE_FP64},
+        {WS_CEILING_FP32, WS_RATE_FP32},
+        {WS_CEILING_FP16, WS_RATE_FP16},
+        {WS_CEILING_TENSOR_FP64, WS_RATE_TENSOR_FP64},
+        {WS_CEILING_TENSOR_TF32, WS_RATE_TENSOR_TF32},
+        {WS_CEILING_TENSOR_FP16, WS_RATE_TENSOR_FP16_FP32},
+        {WS_CEILING_TENSOR_FP16_ACC16, WS_RATE_TENSOR_FP16_FP16},
+        {WS_CEILING_TENSOR_BF16, WS_RATE_TENSOR_BF16},
+        {WS_CEILING_TENSOR_FP8, WS_RATE_TENSOR_FP8},
+        {WS_CEILING_TENSOR_INT8, WS_RATE_TENSOR_INT8},
+    };
+    if (id == WS_CEILING_DRAM_READ || id == WS_CEILING_DRAM_WRITE || id == WS_CEILING_DRAM_COPY)
+        return board->dram_bytes_per_s;
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (rates[i].ceiling == id)
+            return board->rate[rates[i].rate];
+    return ws_missing(WS_WHY_NOT_IN_SOURCE, NULL);
+}
+
+static void put_device(struct ws_json *j, const struct ws_session *s, size_t device)
+{
+    const struct ws_device_row *d = &s->devices[device];
+    struct ws_board board;
+    bool is_known = ws_gpus_board(d->device.name, &board) == 0;
+    char cc[32];
+    snprintf(cc, sizeof cc, "%u.%u", d->device.cc_major, d->device.cc_minor);
+    ws_json_object(j);
+    ws_json_put_uint(j, "index", d->device.index);
+    ws_json_put_text(j, "name", d->device.name);
+    ws_json_put_text(j, "cc", cc);
+    ws_json_key(j, "ceilings");
+    ws_json_array(j);
+    for (int i = 0; i < WS_CEILING_COUNT; i++) {
+        enum ws_ceiling_id id = (enum ws_ceiling_id)i;
+        struct ws_value missing = ws_missing(WS_WHY_NOT_MEASURED, NULL);
+        ws_json_object_line(j);
+        ws_json_put_text(j, "key", ws_ceiling_key(id));
+        ws_json_put_text(j, "title", ws_ceiling_title(id));
+        ws_json_put_text(j, "unit", ws_ceiling_unit(id));
+        put_number(j, "measured", missing);
+        put_number(j, "sheet", is_known ? sheet_of(&board, id) : missing);
+        ws_json_end(j);
+    }
+    ws_json_end(j);
+    ws_json_end(j);
+}
+
+static void put_points(struct ws_json *j, const struct ws_kernel *k, const struct ws_roofline *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        ws_json_object_line(j);
+        ws_json_put_int(j, "kernel", k->row.id);
+        ws_json_put_text(j, "name", k->name.alias);
+        ws_json_put_uint(j, "launches", k->launches);
+        put_number(j, "duration", k->times.total);
+        ws_report_json_point_members(j, &r->points[i]);
+        put_number(j, "sheet_roof", r->points[i].sheet.roof);
+        put_number(j, "sheet_percent", r->points[i].sheet.percent);
+        ws_json_end(j);
+    }
+}
+
+static void put_reason(struct ws_json *j, const struct ws_kernel *k, struct ws_value reason)
+{
+    ws_json_object_line(j);
+    ws_json_put_int(j, "kernel", k->row.id);
+    ws_json_put_text(j, "name", k->name.alias);
+    ws_json_put_text(j, "why", ws_why_code((enum ws_why)reason.why));
+    if (reason.input)
+        ws_json_put_text(j, "needs", reason.input);
+    ws_json_end(j);
+}
+
+/* Each kernel is analysed twice, for two lists of one answer: still less than keeping 50 KiB of each. */
+static void put_kernels(struct ws_json *j, const struct ws_session *s, struct ws_report *report, bool plotted)
+{
+    ws_json_array(j);
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        ws_report_analyze(s, i, report);
+        if (plotted)
+            put_points(j, &s->kernels[i], &report->roofline);
+        else if (report->roofline.count == 0)
+            put_reason(j, &s->kernels[i], report->roofline.reason);
+    }
+    ws_json_end(j);
+}
+
+void ws_api_roofline(struct ws_call *call)
+{
+    struct ws_json *j = ws_call_json(call);
+    struct ws_report *report;
+    const struct ws_cached *c;
+    if (ws_call_unchanged(call) || !ws_call_session(call, call->request->ids[0], &c))
+        return;
+    report = malloc(sizeof *report);
+    if (!report) {
+        ws_call_fail_store(call, -WS_ENOMEM);
+    } else {
+        ws_json_object(j);
+        ws_json_put_int(j, "session", c->id);
+        ws_json_key(j, "devices");
+        ws_json_array(j);
+        for (size_t i = 0; i < c->session->device_count; i++)
+            put_device(j, c->session, i);
+        ws_json_end(j);
+        ws_json_key(j, "points");
+        put_kernels(j, c->session, report, true);
+        ws_json_key(j, "not_plotted");
+        put_kernels(j, c->session, report, false);
+        ws_json_end(j);
+    }
+    free(report);
+    ws_session_cache_give(c);
+}
