@@ -76,7 +76,7 @@ void ws_content_hash(const void *bytes, size_t count, char out[17]);
 
 /* SESSION of docs/api.md. session: for driver and CUPTI; NULL: those are null. */
 struct ws_session;
-void ws_api_put_session(struct ws_json *j, struct ws_store *store, const struct ws_session_row *row,
+void ws_api_put_session(struct ws_json *j, struct ws_daemon *daemon, const struct ws_session_row *row,
                         const struct ws_session *session);
 /* A session from the cache (session_cache.h), to be given back; false: the answer is an error already. */
 struct ws_cached;

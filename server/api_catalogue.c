@@ -9,6 +9,7 @@
 #include "../analyzer/timeline.h"
 #include "../analyzer/units.h"
 #include "api.h"
+#include "export.h"
 
 static const char *text_or_empty(const char *text)
 {
@@ -187,6 +188,17 @@ static void put_small_tables(struct ws_json *j)
     ws_json_end(j);
 }
 
+static void put_formats(struct ws_json *j)
+{
+    size_t count;
+    const struct ws_format *formats = ws_export_formats(&count);
+    ws_json_key(j, "formats");
+    ws_json_array_line(j);
+    for (size_t i = 0; i < count; i++)
+        ws_json_text(j, formats[i].name);
+    ws_json_end(j);
+}
+
 void ws_api_catalogue(struct ws_call *call)
 {
     struct ws_json *j = ws_call_json(call);
@@ -200,5 +212,6 @@ void ws_api_catalogue(struct ws_call *call)
     put_boards(j);
     put_stalls(j);
     put_small_tables(j);
+    put_formats(j);
     ws_json_end(j);
 }

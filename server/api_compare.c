@@ -236,9 +236,9 @@ static void put_comparison(struct ws_call *call, const struct comparison *c)
     struct ws_json *j = ws_call_json(call);
     ws_json_object(j);
     ws_json_key(j, "base");
-    ws_api_put_session(j, call->store, &c->base->session->row, c->base->session);
+    ws_api_put_session(j, call->daemon, &c->base->session->row, c->base->session);
     ws_json_key(j, "target");
-    ws_api_put_session(j, call->store, &c->target->session->row, c->target->session);
+    ws_api_put_session(j, call->daemon, &c->target->session->row, c->target->session);
     ws_json_key(j, "kernels");
     ws_json_array(j);
     for (size_t i = 0; i < c->count; i++)

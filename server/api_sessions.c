@@ -5,54 +5,25 @@
 #include "session_cache.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { NOTE_MAX = 16384 };
 
-/* --- who still runs --- */
-
-struct liveness {
-    char boot[64]; /* of this machine; "" = not known */
-    bool is_live;
-};
-
-static void read_boot(char out[64])
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, out, 63) : 0;
-    if (fd >= 0)
-        close(fd);
-    out[n > 0 ? n : 0] = 0;
-    out[strcspn(out, "\n")] = 0;
-}
-
-/* Without goodbye, and its pid is there since the same start of this machine. */
-static int take_process(void *state, const struct ws_process_row *row)
-{
-    struct liveness *l = state;
-    if (row->ended_ns == 0 && row->pid > 0 && *l->boot && strcmp(row->boot_id, l->boot) == 0 &&
-        (kill((pid_t)row->pid, 0) == 0 || errno == EPERM))
-        l->is_live = true;
-    return 0;
-}
-
-static bool is_live(struct ws_store *store, int64_t id)
-{
-    struct liveness l = {.is_live = false};
-    read_boot(l.boot);
-    return ws_store_each_process(store, id, take_process, &l) == 0 && l.is_live;
-}
-
 /* --- one session as JSON --- */
 
-/* SESSION of docs/api.md. session: for driver and CUPTI; NULL: those are null. */
-void ws_api_put_session(struct ws_json *j, struct ws_store *store, const struct ws_session_row *row,
+static bool is_live(struct ws_daemon *d, int64_t id)
+{
+    int64_t ids[WS_DAEMON_LIVE];
+    size_t count = ws_daemon_live(d, ids);
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
+void ws_api_put_session(struct ws_json *j, struct ws_daemon *daemon, const struct ws_session_row *row,
                         const struct ws_session *session)
 {
     ws_json_object(j);
@@ -63,7 +34,7 @@ void ws_api_put_session(struct ws_json *j, struct ws_store *store, const struct 
     else
         ws_json_put_null(j, "exit_signal");
     ws_json_put_text(j, "note", row->note);
-    ws_json_put_bool(j, "live", is_live(store, row->id));
+    ws_json_put_bool(j, "live", is_live(daemon, row->id));
     ws_json_put_uint(j, "kernels", row->kernels);
     ws_json_put_uint(j, "launches", row->launches);
     ws_json_end(j);
@@ -94,13 +65,13 @@ static int take_session_id(void *state, const struct ws_session_row *row)
 
 struct one {
     struct ws_json *j;
-    struct ws_store *store;
+    struct ws_daemon *daemon;
 };
 
 static int put_row(void *state, const struct ws_session_row *row)
 {
     struct one *o = state;
-    ws_api_put_session(o->j, o->store, row, NULL);
+    ws_api_put_session(o->j, o->daemon, row, NULL);
     return 0;
 }
 
@@ -108,22 +79,23 @@ void ws_api_sessions(struct ws_call *call)
 {
     struct ws_json *j = ws_call_json(call);
     struct rows rows = {NULL, 0, 0};
-    struct one one = {j, NULL};
+    struct one one = {j, call->daemon};
+    struct ws_store *store;
     int64_t limit = 100;
     int64_t before = INT64_MAX;
     int64_t written = 0;
     size_t i = 0;
     int err;
     if (ws_call_unchanged(call) || !ws_call_int(call, "limit", 1, 1000, &limit) ||
-        !ws_call_int(call, "cursor", 1, 1ll << 53, &before) || (one.store = ws_call_store(call)) == NULL)
+        !ws_call_int(call, "cursor", 1, 1ll << 53, &before) || (store = ws_call_store(call)) == NULL)
         return;
-    err = ws_store_each_session(one.store, take_session_id, &rows);
+    err = ws_store_each_session(store, take_session_id, &rows);
     ws_json_object(j);
     ws_json_key(j, "sessions");
     ws_json_array(j);
     for (; err == 0 && i < rows.count && written < limit; i++)
         if (rows.ids[i] < before) {
-            err = ws_store_get_session(one.store, rows.ids[i], put_row, &one);
+            err = ws_store_get_session(store, rows.ids[i], put_row, &one);
             written += err == 0;
             err = err == -WS_ENOENT ? 0 : err; /* deleted meanwhile */
         }
@@ -234,7 +206,7 @@ void ws_api_session(struct ws_call *call)
         return;
     ws_json_object(j);
     ws_json_key(j, "session");
-    ws_api_put_session(j, call->store, &c->session->row, c->session);
+    ws_api_put_session(j, call->daemon, &c->session->row, c->session);
     put_processes(j, c->session);
     ws_json_key(j, "devices");
     ws_report_json_devices(j, c->session);
@@ -290,13 +262,14 @@ static int change(struct ws_daemon *d, int64_t id, const char *note)
 static void put_changed(struct ws_call *call, int64_t id)
 {
     struct ws_json *j = ws_call_json(call);
-    struct one one = {j, ws_call_store(call)};
+    struct one one = {j, call->daemon};
+    struct ws_store *store = ws_call_store(call);
     int err;
-    if (!one.store)
+    if (!store)
         return;
     ws_json_object(j);
     ws_json_key(j, "session");
-    err = ws_store_get_session(one.store, id, put_row, &one);
+    err = ws_store_get_session(store, id, put_row, &one);
     ws_json_end(j);
     if (err != 0)
         ws_call_fail_store(call, err);
@@ -348,11 +321,8 @@ void ws_api_session_note(struct ws_call *call)
 void ws_api_session_delete(struct ws_call *call)
 {
     int64_t id = call->request->ids[0];
-    struct ws_store *store = ws_call_store(call);
     int err;
-    if (!store)
-        return;
-    if (is_live(store, id)) {
+    if (is_live(call->daemon, id)) {
         ws_call_fail(call, 409, "session_live", "wait for the program's end, or end it",
                      "a program of this session still runs");
         return;

@@ -11,14 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct format {
-    const char *name;
-    ws_export_function *write;
-    bool is_binary; /* not for a terminal */
-    bool is_file;   /* makes its file itself: -o is needed */
-    const char *doc;
-};
-static const struct format formats[] = {
+static const struct ws_format formats[] = {
     {"csv", ws_export_csv, false, false, "one line a kernel and metric, RFC 4180"},
     {"json", ws_export_json, false, false, "the report, as `report --json` prints it"},
     {"capture", ws_export_capture, true, false, "a .wscap that `warpsight import` reads anywhere"},
@@ -34,9 +27,15 @@ static const struct ws_option options[] = {
 enum { OPT_FORMAT, OPT_OUTPUT };
 
 struct request {
-    const struct format *format;
+    const struct ws_format *format;
     const char *session, *output;
 };
+
+const struct ws_format *ws_export_formats(size_t *count)
+{
+    *count = FORMATS;
+    return formats;
+}
 
 /* "csv, json, capture, sqlite" */
 static const char *format_names(char *at, size_t cap)
@@ -47,7 +46,7 @@ static const char *format_names(char *at, size_t cap)
     return at;
 }
 
-static const struct format *find_format(const char *name)
+const struct ws_format *ws_export_find(const char *name)
 {
     for (size_t i = 0; i < FORMATS; i++)
         if (strcmp(formats[i].name, name) == 0)
@@ -61,7 +60,7 @@ static int read_option(struct request *r, int found, const char *value)
     if (found == OPT_OUTPUT) {
         r->output = value;
     } else if (found == OPT_FORMAT) {
-        r->format = find_format(value);
+        r->format = ws_export_find(value);
         if (!r->format)
             return ws_cli_usage_error("export", "unknown format '%s'; there is: %s", value,
                                       format_names(names, sizeof names));

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,71 @@ static void check_disk(const struct ws_daemon *d, char text[256])
         snprintf(text, 256, "less than 512 MiB are free on the disk of the database; free some space");
 }
 
+/* --- who runs --- */
+
+struct alive {
+    char boot[64]; /* of this machine; "" = not known */
+    int64_t ids[WS_DAEMON_LIVE];
+    size_t count;
+};
+
+static void read_boot(char out[64])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, out, 63) : 0;
+    if (fd >= 0)
+        close(fd);
+    out[n > 0 ? n : 0] = 0;
+    out[strcspn(out, "\n")] = 0;
+}
+
+/* Without goodbye, and its pid is there since the same start of this machine. */
+static int take_open(void *state, const struct ws_open_process *row)
+{
+    struct alive *a = state;
+    if (row->pid == 0 || !*a->boot || strcmp(row->boot_id, a->boot) != 0 ||
+        (kill((pid_t)row->pid, 0) != 0 && errno != EPERM))
+        return 0;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->ids[i] == row->session_id)
+            return 0;
+    if (a->count < WS_DAEMON_LIVE)
+        a->ids[a->count++] = row->session_id;
+    return 0;
+}
+
+/* True if other sessions run than before. Takes write_lock. */
+static bool find_live(struct ws_daemon *d)
+{
+    struct alive a = {.count = 0};
+    bool changed;
+    int err;
+    read_boot(a.boot);
+    pthread_mutex_lock(&d->write_lock);
+    err = ws_store_each_open_process(d->writer, take_open, &a);
+    pthread_mutex_unlock(&d->write_lock);
+    if (err != 0)
+        return false;
+    pthread_mutex_lock(&d->event_lock);
+    changed = a.count != d->live_count || memcmp(a.ids, d->live, a.count * sizeof *a.ids) != 0;
+    memcpy(d->live, a.ids, sizeof d->live);
+    d->live_count = a.count;
+    pthread_mutex_unlock(&d->event_lock);
+    return changed;
+}
+
+size_t ws_daemon_live(struct ws_daemon *d, int64_t out[WS_DAEMON_LIVE])
+{
+    size_t count;
+    pthread_mutex_lock(&d->event_lock);
+    count = d->live_count;
+    memcpy(out, d->live, sizeof d->live);
+    pthread_mutex_unlock(&d->event_lock);
+    return count;
+}
+
+/* --- scanning --- */
+
 static void count_ingest(struct ws_daemon *d, const struct ws_ingest *done, int64_t took_ns)
 {
     struct ws_daemon_totals *t = &d->totals;
@@ -136,7 +202,7 @@ static void count_ingest(struct ws_daemon *d, const struct ws_ingest *done, int6
     atomic_store(&t->last_ns, (uint64_t)ws_daemon_now_ns());
 }
 
-/* Take what is whole in the spool. True if it brought something. */
+/* Take what is whole in the spool. True if something changed. */
 static bool scan(struct ws_daemon *d)
 {
     struct ws_ingest done;
@@ -147,10 +213,7 @@ static bool scan(struct ws_daemon *d)
     if (!ws_ingest_has_work(d->spool)) {
         atomic_store(&d->totals.scanned_ns, (uint64_t)start);
         atomic_store(&d->totals.backlog, 0);
-        changed = atomic_exchange(&d->totals.live_agents, 0) != 0;
-        if (changed)
-            ws_daemon_changed(d); /* the last program ended */
-        return false;
+        return atomic_exchange(&d->totals.live_agents, 0) != 0; /* the last program ended */
     }
     pthread_mutex_lock(&d->write_lock);
     check_disk(d, text);
@@ -171,7 +234,15 @@ static bool scan(struct ws_daemon *d)
         atomic_store(&d->totals.scanned_ns, (uint64_t)ws_daemon_now_ns());
     count_ingest(d, &done, ws_daemon_now_ns() - start);
     changed = atomic_exchange(&d->totals.live_agents, done.live) != done.live;
-    changed |= done.count.frames > 0 || done.segments > 0;
+    return changed || done.count.frames > 0 || done.segments > 0;
+}
+
+/* One round: what came, and who runs. A program may also end without a word. */
+static bool scan_and_tell(struct ws_daemon *d, bool look_for_ends)
+{
+    bool changed = scan(d);
+    if (changed || look_for_ends)
+        changed |= find_live(d);
     if (changed)
         ws_daemon_changed(d);
     return changed;
@@ -182,12 +253,12 @@ static void *ingest_thread(void *state)
     struct ws_daemon *d = state;
     struct timespec pause = {0, SCAN_MS * 1000000};
     for (unsigned round = 0; !atomic_load(&d->is_stopping); round++) {
-        bool busy = scan(d);
+        bool busy = scan_and_tell(d, round % 10 == 0);
         if (busy || round % 10 == 0)
             atomic_store(&d->totals.backlog, ws_ingest_has_work(d->spool) ? folder_bytes(d->spool, 2) : 0);
         nanosleep(&pause, NULL);
     }
-    scan(d);
+    scan_and_tell(d, false);
     return NULL;
 }
 

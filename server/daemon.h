@@ -17,6 +17,7 @@
 enum {
     WS_DAEMON_READERS = 8,  /* connections kept open between requests: about 2 MB each when warm */
     WS_DAEMON_STREAMS = 16, /* event streams at most */
+    WS_DAEMON_LIVE = 64,    /* running sessions that are told apart */
     WS_DAEMON_ROUTES = 64,  /* room for request counters */
 };
 
@@ -47,9 +48,11 @@ struct ws_daemon {
     _Atomic uint64_t revision; /* grows with every change of the database */
     struct ws_daemon_totals totals;
 
-    pthread_mutex_t event_lock; /* guards the wait for a new revision, and problem */
+    pthread_mutex_t event_lock; /* guards the wait for a new revision, problem and live */
     pthread_cond_t event;
-    char problem[256]; /* why nothing can be stored now; "" = all is well */
+    char problem[256];            /* why nothing can be stored now; "" = all is well */
+    int64_t live[WS_DAEMON_LIVE]; /* sessions of which a program runs */
+    size_t live_count;
 
     pthread_mutex_t write_lock; /* guards writer; held for a whole scan of the spool */
     struct ws_store *writer;
@@ -92,6 +95,9 @@ uint64_t ws_daemon_wait(struct ws_daemon *d, uint64_t seen, unsigned ms);
 
 /* Why nothing can be stored now, copied; "" = all is well. */
 void ws_daemon_problem(struct ws_daemon *d, char out[256]);
+
+/* Sessions of which a program runs now: copied to out, returns how many. */
+size_t ws_daemon_live(struct ws_daemon *d, int64_t out[WS_DAEMON_LIVE]);
 
 /* Nanoseconds since 1970. */
 int64_t ws_daemon_now_ns(void);

@@ -22,7 +22,7 @@ struct lane {
     int64_t first;
     size_t room;
     int64_t low_ns, high_ns; /* least and greatest start of all its events, wide ones too */
-    struct ws_run *wide; /* [wide_room], the first wide_count are set */
+    struct ws_run *wide;     /* [wide_room], the first wide_count are set */
     size_t wide_count, wide_room;
 };
 

@@ -22,6 +22,17 @@ struct ws_export {
 /* Returns 0 or -WS_E…. Write errors of out are the caller's to find (ferror). */
 typedef int ws_export_function(const struct ws_export *e);
 
+struct ws_format {
+    const char *name;
+    ws_export_function *write;
+    bool is_binary; /* not for a terminal */
+    bool is_file;   /* makes its file itself: a path is needed */
+    const char *doc;
+};
+/* The table of cmd_export.c, which the HTTP API uses, too. The format of a name, or NULL. */
+const struct ws_format *ws_export_formats(size_t *count);
+const struct ws_format *ws_export_find(const char *name);
+
 /* Longest path of a file to write. */
 #define WS_EXPORT_PATH_MAX 4096
 

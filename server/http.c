@@ -23,14 +23,15 @@
 
 enum {
     CONNECTIONS = 64,
-    HEADERS_MAX = 100,     /* of one request */
-    HEAD_MS = 10000,       /* from connecting, or from the last answer's end, to a whole request */
-    BODY_MS = 10000,       /* to the end of the body */
-    ANSWER_MS = 600000,    /* a large export over a slow line */
-    IDLE_S = 60,           /* libmicrohttpd's own, while an answer is being read */
-    BEAT_MS = 10000,       /* an event stream says something at least so often: its loss is then seen */
-    MEMORY_BYTES = 32768,  /* of a connection: request line and headers must fit */
-    STACK_BYTES = 1 << 20, /* sorted pages and reports keep their rows on the heap */
+    HEADERS_MAX = 100,    /* of one request */
+    HEAD_MS = 10000,      /* from connecting, or from the last answer's end, to a whole request */
+    BODY_MS = 10000,      /* to the end of the body */
+    ANSWER_MS = 600000,   /* a large export over a slow line */
+    IDLE_S = 60,          /* libmicrohttpd's own, while an answer is being read */
+    BEAT_MS = 10000,      /* an event stream says something at least so often: its loss is then seen */
+    MEMORY_BYTES = 32768, /* of a connection: request line and headers must fit */
+    STREAM_BYTES = 128 + 21 * WS_DAEMON_LIVE + 64, /* one event with all ids */
+    STACK_BYTES = 1 << 20,                         /* sorted pages and reports keep their rows on the heap */
 };
 
 /* A connection, listed while it is open. */
@@ -216,11 +217,13 @@ struct stream {
 static void stream_text(struct stream *s, uint64_t revision, char *at, size_t cap)
 {
     struct ws_daemon *d = s->http->daemon;
-    snprintf(at, cap,
-             "%sid: %" PRIu64 "\nevent: revision\ndata: {\"revision\":%" PRIu64 ",\"live\":%" PRIu64
-             ",\"lost\":%" PRIu64 "}\n\n",
-             s->has_begun ? "" : "retry: 2000\n", revision, revision, (uint64_t)atomic_load(&d->totals.live_agents),
-             (uint64_t)atomic_load(&d->totals.lost_frames));
+    int64_t live[WS_DAEMON_LIVE];
+    size_t count = ws_daemon_live(d, live);
+    int n = snprintf(at, cap, "%sid: %" PRIu64 "\nevent: revision\ndata: {\"revision\":%" PRIu64 ",\"live\":[",
+                     s->has_begun ? "" : "retry: 2000\n", revision, revision);
+    for (size_t i = 0; i < count; i++)
+        n += snprintf(at + n, cap - (size_t)n, "%s%" PRId64, i ? "," : "", live[i]);
+    snprintf(at + n, cap - (size_t)n, "],\"lost\":%" PRIu64 "}\n\n", (uint64_t)atomic_load(&d->totals.lost_frames));
 }
 
 /* The next piece of a stream; blocks, which is right in a thread of its own. */
@@ -228,7 +231,7 @@ static ssize_t stream_next(void *state, uint64_t pos, char *at, size_t cap)
 {
     struct stream *s = state;
     struct ws_daemon *d = s->http->daemon;
-    char text[256];
+    char text[STREAM_BYTES];
     uint64_t revision;
     size_t n;
     (void)pos;
@@ -266,7 +269,7 @@ static struct MHD_Response *stream_response(struct ws_http *http)
     if (!s)
         return NULL;
     s->http = http;
-    r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, stream_next, s, stream_free);
+    r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES, stream_next, s, stream_free);
     if (!r)
         free(s);
     return r;

@@ -144,6 +144,7 @@ static const char schema[] =
     X(ACTIVITY_IDS, "SELECT id FROM activity WHERE session_id = ?1 AND id > ?2 AND end_ns >= ?3 AND start_ns < ?4 " \
                     "ORDER BY id")                                                                                  \
     X(ACTIVITY_ONE, "SELECT " ACTIVITY_COLUMNS " FROM activity WHERE id = ?1")                                      \
+    X(OPEN_PROCESSES, "SELECT session_id, pid, boot_id FROM process WHERE ended_ns IS NULL ORDER BY id")            \
     X(SESSION_NOTE, "UPDATE session SET note = ?2 WHERE id = ?1 RETURNING id")                                      \
     X(SESSION_DELETE, "DELETE FROM session WHERE id = ?1 RETURNING id")                                             \
     X(STATUSES, "SELECT process_id, code, message, remedy, severity, count FROM status "                            \
@@ -1154,6 +1155,22 @@ int ws_store_each_process(struct ws_store *store, int64_t session_id,
 {
     struct call_process_row call = {each, state};
     return each_row(store, S_PROCESSES, session_id, process_of, &call);
+}
+
+CALL(open_process);
+
+static int open_process_of(sqlite3_stmt *st, void *state)
+{
+    struct call_open_process *call = state;
+    struct ws_open_process row = {sqlite3_column_int64(st, 0), u32(st, 1), text(st, 2)};
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_open_process(struct ws_store *store, int (*each)(void *state, const struct ws_open_process *row),
+                               void *state)
+{
+    struct call_open_process call = {each, state};
+    return each_row(store, S_OPEN_PROCESSES, 0, open_process_of, &call);
 }
 
 static int device_of(sqlite3_stmt *st, void *state)

@@ -184,6 +184,15 @@ struct ws_process_row {
 int ws_store_each_process(struct ws_store *store, int64_t session_id,
                           int (*each)(void *state, const struct ws_process_row *row), void *state);
 
+/* Processes of all sessions that did not say goodbye: running, or killed. */
+struct ws_open_process {
+    int64_t session_id;
+    uint32_t pid;
+    const char *boot_id;
+};
+int ws_store_each_open_process(struct ws_store *store, int (*each)(void *state, const struct ws_open_process *row),
+                               void *state);
+
 struct ws_device_row {
     int64_t id;
     const char *uuid, *chip;
