@@ -277,6 +277,28 @@ void ws_report_json_point_members(struct ws_json *j, const struct ws_roof_point 
                      ws_has(p->measured.roof) ? "measured" : ws_why_code((enum ws_why)p->measured.roof.why));
     put_value(j, "percent", p->measured.percent);
     ws_json_put_text(j, "bound", ws_bound_name(p->measured.bound));
+    put_value(j, "ridge", p->measured.ridge);
+    ws_json_put_bool(j, "above_roof", p->measured.is_above);
+    put_value(j, "sheet_roof", p->sheet.roof);
+    put_value(j, "sheet_percent", p->sheet.percent);
+    put_value(j, "sheet_ridge", p->sheet.ridge);
+}
+
+/* Also of kernels that compute nothing and so have no point. */
+static void put_traffic(struct ws_json *j, const struct ws_roofline *r)
+{
+    ws_json_key(j, "traffic");
+    ws_json_array(j);
+    for (int i = 0; i < WS_LEVEL_COUNT; i++) {
+        ws_json_object_line(j);
+        ws_json_put_text(j, "level", ws_level_name((enum ws_level)i));
+        put_value(j, "bytes", r->traffic[i].bytes);
+        put_value(j, "rate", r->traffic[i].rate);
+        put_value(j, "ceiling", r->traffic[i].ceiling);
+        put_value(j, "percent", r->traffic[i].percent);
+        ws_json_end(j);
+    }
+    ws_json_end(j);
 }
 
 static void put_roofline(struct ws_json *j, const struct ws_roofline *r)
@@ -293,6 +315,51 @@ static void put_roofline(struct ws_json *j, const struct ws_roofline *r)
     ws_json_end(j);
     if (r->count == 0)
         put_why(j, r->reason);
+    put_traffic(j, r);
+    ws_json_end(j);
+}
+
+/* The bar of stalls adds to 1; selected and not_selected are shares of all warp-cycles. */
+static void put_stalls(struct ws_json *j, const struct ws_stall_bar *bar)
+{
+    struct ws_stall row;
+    ws_json_key(j, "stalls");
+    ws_json_object(j);
+    ws_json_put_text(j, "method", "issue-slot counters");
+    put_value(j, "warp_cycles", bar->stalled);
+    if (!ws_has(bar->stalled))
+        put_why(j, bar->stalled);
+    ws_json_put_bool(j, "advises", bar->advises);
+    ws_json_key(j, "shares");
+    ws_json_object_line(j);
+    for (int i = 0; i < WS_STALL_COUNT; i++) {
+        ws_stalls_get((enum ws_stall_id)i, &row);
+        if (row.is_stall)
+            put_value(j, row.reason, bar->share[i]);
+    }
+    ws_json_end(j);
+    put_value(j, "selected", bar->of_all[WS_STALL_selected]);
+    put_value(j, "not_selected", bar->of_all[WS_STALL_not_selected]);
+    ws_json_end(j);
+}
+
+/* Rules that could not run, and what they lack; rules that left the word to another one. */
+static void put_skipped(struct ws_json *j, const struct ws_findings *findings)
+{
+    ws_json_key(j, "skipped");
+    ws_json_array(j);
+    for (size_t i = 0; i < findings->skipped_count; i++) {
+        const struct ws_rule_skip *s = &findings->skipped[i];
+        ws_json_object_line(j);
+        ws_json_put_text(j, "rule", s->rule->id);
+        if (s->yielded_to) {
+            ws_json_put_text(j, "yielded_to", s->yielded_to->id);
+        } else {
+            ws_json_put_text(j, "missing", s->missing.input);
+            ws_json_put_text(j, "why", ws_why_code((enum ws_why)s->missing.why));
+        }
+        ws_json_end(j);
+    }
     ws_json_end(j);
 }
 
@@ -347,8 +414,10 @@ void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, 
     put_metrics(j, k, report, wanted);
     put_occupancy(j, report);
     put_roofline(j, &report->roofline);
+    put_stalls(j, &report->stalls);
     ws_json_key(j, "findings");
     ws_report_json_findings(j, &report->findings);
+    put_skipped(j, &report->findings);
     ws_json_end(j);
 }
 

@@ -281,7 +281,7 @@ static void put_findings(const struct page *p)
         ws_text_printf(p->t, styles[one->severity], "  %s %s", one->severity == WS_SEVERITY_INFO ? "i" : "!",
                        one->rule->id);
         if (ws_has(one->gain))
-            ws_text_printf(p->t, WS_BOLD, ", up to %s faster", show(a, one->gain, WS_UNIT_RATIO));
+            ws_text_printf(p->t, WS_BOLD, ", could save %s of its time", show(a, one->gain, WS_UNIT_RATIO));
         ws_text_put(p->t, WS_PLAIN, "\n    ");
         ws_text_wrap(p->t, ws_text_tame(p->arena, one->text), 4, 4);
     }
