@@ -109,8 +109,10 @@ static uint8_t fp_class(const struct builder *b, uint8_t *width)
     enum ptx_type t = last_type(b);
     bool is_add = token_is(b, 0, "add") || token_is(b, 0, "sub");
     bool is_fma = token_is(b, 0, "fma") || token_is(b, 0, "mad");
+    /* sin.approx and cos.approx scale their argument first: one FMUL beside the MUFU (sm_90 code) */
+    bool is_scaled = token_is(b, 0, "sin") || token_is(b, 0, "cos");
     *width = t == PTX_F16X2 || t == PTX_BF16X2 ? 2 : 1;
-    if (!is_add && !is_fma && !token_is(b, 0, "mul"))
+    if (!is_add && !is_fma && !is_scaled && !token_is(b, 0, "mul"))
         return FP_NONE;
     switch (t) {
     case PTX_F32:
@@ -130,9 +132,10 @@ static uint8_t fp_class(const struct builder *b, uint8_t *width)
 /* Float operations that SASS makes from several: FP counts are then a lower bound. */
 static bool is_software(const struct builder *b)
 {
-    static const char *const names[] = {"div", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", NULL};
+    static const char *const names[] = {"div", "rcp", "sqrt", "rsqrt", NULL};
     enum ptx_type t = last_type(b);
-    return (t == PTX_F32 || t == PTX_F64) && index_of(b, 0, names) >= 0;
+    bool is_one_mufu = t == PTX_F32 && decode_has(b, "approx") && (token_is(b, 0, "rcp") || token_is(b, 0, "rsqrt"));
+    return (t == PTX_F32 || t == PTX_F64) && index_of(b, 0, names) >= 0 && !is_one_mufu;
 }
 
 static bool decode_simple(struct builder *b)
@@ -721,7 +724,8 @@ static bool decode_ld(struct builder *b)
         if (b->now.imm < 0 || (uint64_t)b->now.imm + (uint64_t)b->now.bytes * m.vec > b->code->param_bytes)
             decode_refuse(b, "parameter read past its end");
         decode_emit(b, OP_ld_param);
-    } else if (is_row && m.space == PTX_SPACE_GLOBAL && !(b->now.flags & CODE_ADDRESS_32)) {
+    } else if (is_row && (m.space == PTX_SPACE_GLOBAL || m.space == PTX_SPACE_CONST) &&
+               !(b->now.flags & CODE_ADDRESS_32)) {
         decode_emit(b, OP_ld_global_b32);
     } else if (is_row && m.space == PTX_SPACE_SHARED) {
         decode_emit(b, OP_ld_shared_b32);

@@ -272,3 +272,41 @@ TEST(capped_registers_count_as_expected)
     CHECK(ws_has(m->values[1][WS_M_local_ld_sectors]));
     free(m);
 }
+
+TEST(guarded_grids_count_as_expected)
+{
+    judge("mat_add_guard", 8);
+}
+
+TEST(broadcast_operands_count_as_expected)
+{
+    judge("zip_bias", 4);
+}
+
+TEST(local_arrays_count_as_expected)
+{
+    judge("local_array", 12);
+}
+
+TEST(sines_count_as_expected)
+{
+    FULL_SIZE;
+    judge("sfu", 5);
+}
+
+TEST(copies_of_two_widths_count_as_expected)
+{
+    FULL_SIZE;
+    judge("copy_width", 12);
+}
+
+TEST(constant_tables_count_as_expected)
+{
+    FULL_SIZE;
+    judge("const_index", 4);
+}
+
+TEST(six_indices_count_as_expected)
+{
+    judge("full_kernel", 2);
+}
