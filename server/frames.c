@@ -667,6 +667,9 @@ static int take_profile(struct ws_frames *in, const struct ws_rec_profile *rec)
     struct sig_entry *e = NULL;
     int64_t id = 0;
     int err = find_kernel(in, &sig, &e);
+    /* A rotated launch ran with the kernel trace off (collector/activity.h): this is its only record. */
+    if (err == 0 && rec->mode == 1)
+        e->delta.launches++;
     if (err == 0)
         err = ws_store_put_profile(in->store, a->session_id, a->process_id, e->kernel_id, rec, &id);
     return err == 0 ? keep_profile(in, rec->profile, id) : err;

@@ -355,6 +355,12 @@ static int load_cost(void *state, const struct ws_cost_row *row)
     return 0;
 }
 
+/* Work of the collector's own thread: the program does not wait for it. */
+static bool is_beside(const char *what)
+{
+    return strcmp(what, "flush") == 0;
+}
+
 static int warn_of_cost(struct loader *l, const struct costs *c)
 {
     char message[512];
@@ -364,12 +370,14 @@ static int warn_of_cost(struct loader *l, const struct costs *c)
     if (c->count == 0)
         return 0;
     for (size_t i = 0; i < c->count; i++)
-        total += c->row[i].seconds;
+        if (!is_beside(c->row[i].what))
+            total += c->row[i].seconds;
     ws_unit_format(time, sizeof time, ws_value_of(total), WS_UNIT_SECOND);
     n = (size_t)snprintf(message, sizeof message, "WarpSight took %s of the program's time:", time);
     for (size_t i = 0; i < c->count && n < sizeof message; i++) {
         ws_unit_format(time, sizeof time, ws_value_of(c->row[i].seconds), WS_UNIT_SECOND);
-        n += (size_t)snprintf(message + n, sizeof message - n, "%s %s %s", i ? "," : "", c->row[i].what, time);
+        n += (size_t)snprintf(message + n, sizeof message - n, "%s %s %s%s", i ? "," : "", c->row[i].what, time,
+                              is_beside(c->row[i].what) ? " (beside it, on a thread of our own)" : "");
         if (strcmp(c->row[i].what, "profile") == 0 && n < sizeof message)
             n += (size_t)snprintf(message + n, sizeof message - n, " for %" PRIu64 " launch%s", c->row[i].count,
                                   c->row[i].count == 1 ? "" : "es");
