@@ -2,6 +2,7 @@
  * api_status.c: how the daemon is: /healthz, /metrics (Prometheus), status, the event stream, OpenAPI.
  * /healthz and the totals of /metrics are open to whoever may ask at all, so they name no session. */
 #include "api.h"
+#include "names.h"
 #include "version.h"
 
 #include "../analyzer/err.h"
@@ -174,7 +175,8 @@ static void process_totals(FILE *out, struct ws_daemon *d)
     request_totals(out, t);
 }
 
-/* A label's value: quotes, backslashes and line ends escaped, long ones cut: kernel names may be kilobytes. */
+/* A label's value: quotes, backslashes and line ends escaped, other odd bytes become '?' (the text must be UTF-8),
+ * long ones cut: kernel names may be kilobytes. */
 static void label(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "%s=\"", name);
@@ -183,8 +185,8 @@ static void label(FILE *out, const char *name, const char *text)
             fprintf(out, "\\%c", text[i]);
         else if (text[i] == '\n')
             fputs("\\n", out);
-        else if ((unsigned char)text[i] >= 0x20)
-            fputc(text[i], out);
+        else
+            fputc((unsigned char)text[i] >= 0x20 && (unsigned char)text[i] < 0x7f ? text[i] : '?', out);
     fputc('"', out);
 }
 
@@ -254,7 +256,10 @@ static int take_kernel(void *state, const struct ws_kernel_row *row)
 
 static void labels(FILE *out, const struct totals *t, const struct total *k)
 {
+    struct ws_arena arena = {0};
+    struct ws_name name;
     char number[32];
+    ws_name_of(&arena, k->name, &name);
     fputc('{', out);
     for (size_t i = 0; i < t->gpu_count; i++)
         if (t->gpus[i].id == k->device_id) {
@@ -267,8 +272,9 @@ static void labels(FILE *out, const struct totals *t, const struct total *k)
             label(out, "device", number);
             fputc(',', out);
         }
-    label(out, "kernel", k->name);
+    label(out, "kernel", name.demangled);
     fputc('}', out);
+    ws_arena_fini(&arena);
 }
 
 static void kernel_totals(struct ws_call *call)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * http.c: between libmicrohttpd and the handlers. One thread a connection, at most 64.
- * libmicrohttpd's own time-out is one of inactivity: a byte a second keeps a connection for ever, and 64 of
- * those would be all. Hence a deadline of our own for each phase, and a thread that shuts what exceeds it.
+ * http.c: between libmicrohttpd and the handlers. One thread a connection.
+ * libmicrohttpd's own time-out is one of inactivity: a byte a second keeps a connection for ever, and a few
+ * hundred of those would be all. Hence a deadline of our own for each phase, and a thread that shuts what exceeds it.
  * Nothing of a request's headers is ever logged. */
 #include "http.h"
 
@@ -22,7 +22,9 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS = 64,
+    CONNECTIONS = 256,    /* libmicrohttpd closes who comes when there are so many */
+    KEPT = 64,            /* above this whoever waited longest without asking makes room */
+    BACKLOG = 512,        /* who finds all connections taken waits here */
     HEADERS_MAX = 100,    /* of one request */
     HEAD_MS = 10000,      /* from connecting, or from the last answer's end, to a whole request */
     BODY_MS = 10000,      /* to the end of the body */
@@ -38,7 +40,9 @@ enum {
 struct link {
     struct link *next, *before;
     int fd;
-    int64_t deadline_ms; /* 0 = none */
+    int64_t deadline_ms;   /* 0 = none */
+    int64_t idle_since_ms; /* 0: a request is being answered */
+    bool is_shut;
 };
 
 struct ws_http {
@@ -46,6 +50,7 @@ struct ws_http {
     struct MHD_Daemon *mhd;
     pthread_mutex_t lock; /* guards links */
     struct link *links;
+    size_t open; /* links that are not shut */
     pthread_t reaper;
     _Atomic bool ends;     /* the reaper's */
     _Atomic uint32_t busy; /* requests being answered, streams not counted */
@@ -71,7 +76,7 @@ static int64_t now_ms(void)
 
 /* --- deadlines --- */
 
-static void set_deadline(struct ws_http *http, struct MHD_Connection *connection, int ms)
+static void set_deadline(struct ws_http *http, struct MHD_Connection *connection, int ms, bool is_idle)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct link *l = info ? info->socket_context : NULL;
@@ -79,7 +84,31 @@ static void set_deadline(struct ws_http *http, struct MHD_Connection *connection
         return;
     pthread_mutex_lock(&http->lock);
     l->deadline_ms = ms ? now_ms() + ms : 0;
+    l->idle_since_ms = is_idle ? now_ms() : 0;
     pthread_mutex_unlock(&http->lock);
+}
+
+static void shut(struct ws_http *http, struct link *l)
+{
+    if (l->is_shut)
+        return;
+    l->is_shut = true;
+    l->deadline_ms = 0;
+    http->open--;
+    shutdown(l->fd, SHUT_RDWR);
+}
+
+/* Many idle connections must not shut out one that asks. Under lock. */
+static void make_room(struct ws_http *http)
+{
+    struct link *oldest = NULL;
+    if (http->open <= KEPT)
+        return;
+    for (struct link *l = http->links; l; l = l->next)
+        if (!l->is_shut && l->idle_since_ms && (!oldest || l->idle_since_ms < oldest->idle_since_ms))
+            oldest = l;
+    if (oldest)
+        shut(http, oldest);
 }
 
 static void connection_begins(struct ws_http *http, struct MHD_Connection *connection, void **context)
@@ -87,15 +116,21 @@ static void connection_begins(struct ws_http *http, struct MHD_Connection *conne
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct link *l = calloc(1, sizeof *l);
     *context = l;
-    if (!l || !info)
+    if (!l || !info) {
+        free(l);
+        *context = NULL;
         return;
+    }
     l->fd = info->connect_fd;
     l->deadline_ms = now_ms() + HEAD_MS;
+    l->idle_since_ms = now_ms();
     pthread_mutex_lock(&http->lock);
+    make_room(http);
     l->next = http->links;
     if (l->next)
         l->next->before = l;
     http->links = l;
+    http->open++;
     pthread_mutex_unlock(&http->lock);
     atomic_fetch_add(&http->daemon->totals.connections, 1);
 }
@@ -112,6 +147,7 @@ static void connection_ends(struct ws_http *http, void **context)
         l->before->next = l->next;
     else if (http->links == l)
         http->links = l->next;
+    http->open -= !l->is_shut;
     pthread_mutex_unlock(&http->lock);
     free(l);
     *context = NULL;
@@ -134,10 +170,9 @@ static void shut_overdue(struct ws_http *http, bool all)
     pthread_mutex_lock(&http->lock);
     for (struct link *l = http->links; l; l = l->next)
         if (all || (l->deadline_ms && l->deadline_ms < now)) {
-            shutdown(l->fd, SHUT_RDWR);
-            l->deadline_ms = 0;
             if (!all)
                 atomic_fetch_add(&http->daemon->totals.reaped, 1);
+            shut(http, l);
         }
     pthread_mutex_unlock(&http->lock);
 }
@@ -322,7 +357,7 @@ static enum MHD_Result send_call(struct ws_http *http, struct MHD_Connection *co
         put(r, "WWW-Authenticate", "Bearer");
     if (close_after)
         put(r, "Connection", "close");
-    set_deadline(http, connection, takes_stream ? 0 : ANSWER_MS);
+    set_deadline(http, connection, takes_stream ? 0 : ANSWER_MS, false);
     result = MHD_queue_response(connection, (unsigned)call->status, r);
     MHD_destroy_response(r);
     return result;
@@ -399,7 +434,7 @@ static enum MHD_Result log_in(struct ws_http *http, struct MHD_Connection *conne
         put(r, "Set-Cookie", cookie);
     }
     count_request(http, x->request.route, 303);
-    set_deadline(http, connection, ANSWER_MS);
+    set_deadline(http, connection, ANSWER_MS, false);
     result = MHD_queue_response(connection, 303, r);
     MHD_destroy_response(r);
     return result;
@@ -449,7 +484,7 @@ static enum MHD_Result on_request(void *state, struct MHD_Connection *connection
         return MHD_NO; /* out of memory at the first line */
     if (!x->is_judged) {
         x->is_judged = true;
-        set_deadline(http, connection, BODY_MS);
+        set_deadline(http, connection, BODY_MS, false);
         judge(http, connection, method, x);
         if (x->verdict.status == 0)
             return MHD_YES;
@@ -494,7 +529,7 @@ static void on_end(void *state, struct MHD_Connection *connection, void **contex
         free(x);
     }
     *context = NULL;
-    set_deadline(http, connection, HEAD_MS + 50000); /* an idle keep-alive connection */
+    set_deadline(http, connection, HEAD_MS + 50000, true); /* an idle keep-alive connection */
 }
 
 static void on_log(void *state, const char *format, va_list args)
@@ -550,7 +585,7 @@ int ws_http_listen(const char *address, uint16_t port, int *fd, uint16_t *got, c
     s = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s < 0 || setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         (at.ss_family == AF_INET6 && setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
-        bind(s, (struct sockaddr *)&at, length) != 0 || listen(s, CONNECTIONS) != 0 ||
+        bind(s, (struct sockaddr *)&at, length) != 0 || listen(s, BACKLOG) != 0 ||
         getsockname(s, (struct sockaddr *)&at, &length) != 0)
         return listen_failed(s, address, port, message, cap);
     *fd = s;
