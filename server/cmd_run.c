@@ -13,7 +13,9 @@
 #include "ingest.h"
 #include "install.h"
 #include "log.h"
+#include "names.h"
 #include "paths.h"
+#include "report.h"
 #include "run_options.h"
 #include "target.h"
 
@@ -243,11 +245,11 @@ static size_t join_words(char **word, char *out, size_t cap)
     return used > 0 ? used - 1 : 0;
 }
 
-static const char *session_name(const struct run *r)
+static const char *setting_of(const struct run *r, const char *variable)
 {
-    const struct ws_setting *name = ws_setting_find("WARPSIGHT_NAME");
-    const char *given = name ? r->options.setting[name - ws_setting_table] : NULL;
-    return given ? given : getenv("WARPSIGHT_NAME");
+    const struct ws_setting *s = ws_setting_find(variable);
+    const char *given = s ? r->options.setting[s - ws_setting_table] : NULL;
+    return given ? given : getenv(variable);
 }
 
 static void spool_record(const struct run *r)
@@ -261,7 +263,7 @@ static void spool_record(const struct run *r)
     if (!realpath(r->program, exe))
         snprintf(exe, sizeof exe, "%s", r->program);
     (void)ws_spool_run(&(struct ws_rec_run){.session_token = ws_text_of(r->token),
-                                            .session_name = ws_text_of(session_name(r)),
+                                            .session_name = ws_text_of(setting_of(r, "WARPSIGHT_NAME")),
                                             .exe = ws_text_of(exe),
                                             .argv = ws_text_n(argv, argv_length),
                                             .started_ns = r->end.started_ns,
@@ -446,6 +448,42 @@ static void explain_silence(const struct run *r, const struct facts *facts)
             "CUDA call");
 }
 
+/* A kernel filter that fits nothing: an empty report without a word would look like a fault of the program. */
+static void check_filter(const struct run *r, const struct ws_session *session)
+{
+    const char *text = setting_of(r, "WARPSIGHT_KERNEL");
+    char why[200];
+    char list[400] = "";
+    struct ws_name_filter *filter = text && *text ? ws_name_filter_new(text, why, sizeof why) : NULL;
+    size_t used = 0;
+    bool is_found = !filter || session->kernel_count == 0;
+    for (size_t i = 0; !is_found && i < session->kernel_count; i++)
+        is_found = ws_name_filter_fits(filter, &session->kernels[i].name);
+    ws_name_filter_free(filter);
+    if (is_found)
+        return;
+    /* The kernels that took longest are those that were meant, most likely. */
+    for (size_t i = 0; i < session->kernel_count && i < 5 && used < sizeof list; i++)
+        if (!strstr(list, session->kernels[i].name.base))
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%.64s", i ? ", " : "",
+                                     session->kernels[i].name.base);
+    ws_log(WS_WARN, "run", "no kernel fits --kernel-name %s: none got counters. There were: %s%s", text, list,
+           session->kernel_count > 5 ? ", …" : "");
+}
+
+static void check_session(const struct run *r, int64_t id)
+{
+    struct ws_store *store = NULL;
+    struct ws_session *session = NULL;
+    char message[MESSAGE];
+    if (ws_store_open(&store, r->db, WS_STORE_READ, message, sizeof message) != 0)
+        return;
+    if (ws_report_load(store, id, &session) == 0)
+        check_filter(r, session);
+    ws_report_free(session);
+    ws_store_close(store);
+}
+
 static void show(struct run *r)
 {
     int64_t session;
@@ -462,6 +500,7 @@ static void show(struct run *r)
         facts.kernels, facts.kernels == 1 ? "" : "s", facts.launches, facts.launches == 1 ? "" : "es", r->end.status);
     if (facts.kernels == 0)
         explain_silence(r, &facts);
+    check_session(r, session);
     if (r->options.has_output)
         (void)write_capture(r, session);
     else

@@ -73,6 +73,8 @@ run -k transpose "$app" basic && report
 holds "-k" '[.kernels[] | select(.profiled_launches > 0) | .name] == ["transpose"]'
 run --kernel-name=regex:add --kernel-name-base demangled "$app" basic && report
 holds "--kernel-name=regex:…" '[.kernels[] | select(.profiled_launches > 0) | .name] == ["vecadd"]'
+run -k vecad "$app" basic
+check "-k that fits nothing names what there was" "$(grep -q 'warning.*vecad: none got counters.*transpose, vecadd' "$scratch/err"; echo $?)"
 run -s 1 -c 1 "$app" basic && report
 holds "-s and -c" '[.kernels[] | .profiled_launches] | add == 1'
 run --every 1 "$app" basic && report
