@@ -477,6 +477,27 @@ static int make_folder(const char *path)
     return 0;
 }
 
+/* The file is done with. A descriptor that is no longer ours must not be closed: it is the program's. */
+static void end_segment(bool rename_it, bool is_fd_ours)
+{
+    char to[sizeof spool.path + 8];
+    size_t n = strlen(spool.path);
+    if (spool.fd < 0)
+        return;
+    if (rename_it && n > 5) {
+        snprintf(to, sizeof to, "%.*sdone", (int)(n - 4), spool.path); /* …/00000000.open → .done */
+        (void)rename(spool.path, to);
+    }
+    atomic_store(&fd_for_child, -1);
+    if (is_fd_ours)
+        close(spool.fd);
+    spool.fd = -1;
+    if (spool.segment < SEGMENTS_MAX)
+        spool.kept_bytes[spool.segment] = spool.segment_bytes;
+    spool.segment++;
+    spool.segment_bytes = 0;
+}
+
 /* Write all of it or fail; the thread has every signal blocked, so SIGXFSZ arrives as EFBIG. */
 static int write_all(const void *bytes, size_t n)
 {
@@ -484,8 +505,7 @@ static int write_all(const void *bytes, size_t n)
     struct stat st;
     /* The program may have closed our descriptor and opened its own file under the same number. */
     if (fstat(spool.fd, &st) != 0 || st.st_dev != spool.dev || st.st_ino != spool.ino) {
-        spool.fd = -1;
-        atomic_store(&fd_for_child, -1);
+        end_segment(true, false);
         return -WS_EIO;
     }
     while (n > 0) {
@@ -514,21 +534,7 @@ static int write_frame(uint8_t *frame, uint16_t type, uint32_t length, uint32_t 
 
 static void close_segment(bool rename_it)
 {
-    char to[sizeof spool.path + 8];
-    size_t n = strlen(spool.path);
-    if (spool.fd < 0)
-        return;
-    if (rename_it && n > 5) {
-        snprintf(to, sizeof to, "%.*sdone", (int)(n - 4), spool.path); /* …/00000000.open → .done */
-        (void)rename(spool.path, to);
-    }
-    atomic_store(&fd_for_child, -1);
-    close(spool.fd);
-    spool.fd = -1;
-    if (spool.segment < SEGMENTS_MAX)
-        spool.kept_bytes[spool.segment] = spool.segment_bytes;
-    spool.segment++;
-    spool.segment_bytes = 0;
+    end_segment(rename_it, true);
 }
 
 /* Bytes of finished segments that no reader has taken yet. */
@@ -660,14 +666,26 @@ static bool can_write(void)
     return false;
 }
 
+static bool write_block(struct block *b)
+{
+    bool is_written;
+    if (!can_write())
+        return false;
+    is_written = write_frame(b->bytes, b->type, b->used, b->records) == 0;
+    /* The program took our descriptor away: the next segment, at once, and once. */
+    if (!is_written && spool.fd < 0)
+        is_written = can_write() && write_frame(b->bytes, b->type, b->used, b->records) == 0;
+    if (!is_written && spool.fd >= 0)
+        stop_writing();
+    return is_written;
+}
+
 /* Write the queue. Blocks go back to the free list; what cannot be written is counted as lost. */
 static void write_queue(struct block *queue)
 {
     while (queue) {
         struct block *b = queue;
-        bool is_written = can_write() && write_frame(b->bytes, b->type, b->used, b->records) == 0;
-        if (!is_written && spool.fd >= 0)
-            stop_writing();
+        bool is_written = write_block(b);
         queue = b->next;
         pthread_mutex_lock(&spool.lock);
         if (!is_written)

@@ -535,6 +535,7 @@ static int closes_descriptors(const char *argument)
     int fd;
     (void)argument;
     use_cuda(&p);
+    pause_ms(150); /* three flush periods: whoever writes has opened its file by now */
     for (int i = 3; i < 1024; i++)
         close(i);
     /* The lowest numbers again: whoever still writes to a closed descriptor writes in here. */
