@@ -130,7 +130,9 @@ size_t ws_wire_resync(const uint8_t *at, size_t length);
 /* "kernel", "memcpy", …; NULL for an unknown type. */
 const char *ws_wire_type_name(uint16_t type);
 
+/* CRC-32C of data, continuing from crc (0 to begin). The second is for machines without the instruction. */
 uint32_t ws_crc32c(uint32_t crc, const void *data, size_t length);
+uint32_t ws_crc32c_portable(uint32_t crc, const void *data, size_t length);
 
 static inline struct ws_text ws_text_n(const char *at, size_t length)
 {

@@ -13,9 +13,11 @@ char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *sta
 
 /* A result above this helps nobody. */
 #define DEMANGLED_MAX ((size_t)16 << 10)
-/* Each reference back to an earlier part may double the result; 2^16 times a short name is still small. Names of
- * real kernels with more exist, and stay mangled. */
-#define REFERENCES_MAX 16
+/* References back to earlier parts multiply: n of them can make a text 3^(n/3) times as long. With 34 the worst is
+ * some megabytes for some milliseconds; a hostile name with 80 would take all memory. */
+#define REFERENCES_MAX 34
+/* libstdc++ refuses what is longer, not knowing how deep it goes. */
+#define MANGLED_MAX 1024
 /* Template arguments longer than this are folded in the alias. */
 #define ARGUMENTS_MAX 40
 
@@ -29,21 +31,55 @@ static int references(const char *mangled)
     return n;
 }
 
+/* "3foo…" -> length of "foo", *at behind it; 0 when there is no whole name. */
+static size_t source_name(const char **at)
+{
+    size_t n = 0;
+    const char *c = *at;
+    while (isdigit((unsigned char)*c) && n < MANGLED_MAX)
+        n = n * 10 + (size_t)(*c++ - '0');
+    if (n == 0 || strnlen(c, n) < n)
+        return 0;
+    *at = c + n;
+    return n;
+}
+
+/* What the head of a name tells when the whole cannot be had: "cutlass::device_kernel<...>(...)". */
+static const char *demangle_head(struct ws_arena *arena, const char *mangled)
+{
+    const char *at = mangled + 2;
+    bool nested = *at == 'N';
+    size_t cap = 2 * strlen(mangled) + 16; /* a scope is at least two characters: "1a" becomes "a::" */
+    char *text = ws_arena_take(arena, cap);
+    size_t used = 0;
+    size_t n;
+    if (!text)
+        return mangled;
+    at += nested;
+    while ((n = source_name(&at)) > 0) {
+        used += (size_t)snprintf(text + used, cap - used, "%s%.*s", used ? "::" : "", (int)n, at - n);
+        if (!nested)
+            break;
+    }
+    if (used == 0)
+        return mangled;
+    snprintf(text + used, cap - used, "%s(...)", *at == 'I' ? "<...>" : "");
+    return text;
+}
+
 static const char *demangle(struct ws_arena *arena, const char *mangled)
 {
-    const char *result = mangled;
-    char *text;
+    const char *result = NULL;
+    char *text = NULL;
     int status = -1;
-    if (strncmp(mangled, "_Z", 2) != 0 || references(mangled) > REFERENCES_MAX)
+    if (strncmp(mangled, "_Z", 2) != 0)
         return mangled;
-    text = __cxa_demangle(mangled, NULL, NULL, &status);
-    if (status == 0 && text && strlen(text) <= DEMANGLED_MAX) {
-        const char *copy = ws_arena_text(arena, text);
-        if (copy)
-            result = copy;
-    }
+    if (strnlen(mangled, MANGLED_MAX + 1) <= MANGLED_MAX && references(mangled) <= REFERENCES_MAX)
+        text = __cxa_demangle(mangled, NULL, NULL, &status);
+    if (status == 0 && text && strlen(text) <= DEMANGLED_MAX)
+        result = ws_arena_text(arena, text);
     free(text);
-    return result;
+    return result ? result : demangle_head(arena, mangled);
 }
 
 /* --- taking a demangled name apart --- */

@@ -322,3 +322,13 @@ TEST(crc32c_gives_the_published_values)
     CHECK_INT(ws_crc32c(0, up, 32), 0x46dd794eu);
     CHECK_INT(ws_crc32c(ws_crc32c(0, "1234", 4), "56789", 5), 0xe3069283u);
 }
+
+TEST(both_ways_to_crc32c_agree_at_every_length_and_alignment)
+{
+    uint8_t bytes[300];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 131 + 7);
+    for (size_t from = 0; from < 9; from++)
+        for (size_t n = 0; n + from <= sizeof bytes; n += n < 40 ? 1 : 37)
+            CHECK_INT(ws_crc32c((uint32_t)n, bytes + from, n), ws_crc32c_portable((uint32_t)n, bytes + from, n));
+}
