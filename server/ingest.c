@@ -379,6 +379,47 @@ static int visit_token(struct walk *w, const char *spool, const char *token)
     return err;
 }
 
+struct token {
+    char name[128];
+    struct timespec made; /* about when its first agent started */
+};
+
+static int by_age(const void *a, const void *b)
+{
+    const struct token *x = a;
+    const struct token *y = b;
+    if (x->made.tv_sec != y->made.tv_sec)
+        return x->made.tv_sec < y->made.tv_sec ? -1 : 1;
+    if (x->made.tv_nsec != y->made.tv_nsec)
+        return x->made.tv_nsec < y->made.tv_nsec ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* The sessions of the spool, oldest first: the highest id is to be the newest session. Free *out. */
+static int find_tokens(const char *spool, struct token **out, size_t *count)
+{
+    struct dirent **names = NULL;
+    int n = scandir(spool, &names, wants_token, NULL);
+    *count = 0;
+    *out = n > 0 ? calloc((size_t)n, sizeof **out) : NULL;
+    for (int i = 0; *out && i < n; i++) {
+        struct token *t = &(*out)[*count];
+        char folder[WS_PATH_MAX];
+        struct stat st;
+        snprintf(t->name, sizeof t->name, "%.127s", names[i]->d_name);
+        if (snprintf(folder, sizeof folder, "%s/%s", spool, t->name) < (int)sizeof folder && lstat(folder, &st) == 0) {
+            t->made = st.st_mtim;
+            (*count)++;
+        }
+    }
+    free_names(names, n);
+    if (n > 0 && !*out)
+        return -WS_ENOMEM;
+    if (*count > 0)
+        qsort(*out, *count, sizeof **out, by_age);
+    return 0;
+}
+
 static int64_t newest(const int64_t *ids, size_t count)
 {
     int64_t most = 0;
@@ -391,12 +432,11 @@ static int64_t newest(const int64_t *ids, size_t count)
 int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_ingest *out)
 {
     struct walk w = {.store = store, .out = out};
-    struct dirent **names = NULL;
+    struct token *tokens = NULL;
     struct stat st;
     const int64_t *ids;
-    size_t id_count;
-    int count;
-    int err = 0;
+    size_t count = 0;
+    int err;
     memset(out, 0, sizeof *out);
     if (lstat(spool, &st) != 0)
         return 0;
@@ -405,13 +445,13 @@ int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_ingest 
     w.frames = ws_frames_new(store, false);
     if (!w.frames)
         return -WS_ENOMEM;
-    count = scandir(spool, &names, wants_token, alphasort);
-    for (int i = 0; err == 0 && i < count; i++)
-        err = visit_token(&w, spool, names[i]->d_name);
-    free_names(names, count);
+    err = find_tokens(spool, &tokens, &count);
+    for (size_t i = 0; err == 0 && i < count; i++)
+        err = visit_token(&w, spool, tokens[i].name);
+    free(tokens);
     out->count = *ws_frames_counted(w.frames);
-    ids = ws_frames_sessions(w.frames, &id_count);
-    out->newest_session = newest(ids, id_count);
+    ids = ws_frames_sessions(w.frames, &count);
+    out->newest_session = newest(ids, count);
     ws_frames_free(w.frames);
     return err;
 }

@@ -248,7 +248,7 @@ static void put_stalls(const struct page *p)
     const struct ws_stall_bar *bar = &p->report->stalls;
     bool used[WS_STALL_COUNT] = {false};
     char a[TEXT];
-    if (!ws_has(bar->stalled))
+    if (!ws_has(bar->stalled) || bar->stalled.number == 0)
         return;
     label(p, "stalls");
     for (int n = 0; n < 3; n++) {

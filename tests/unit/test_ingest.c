@@ -902,3 +902,24 @@ TEST(a_reader_killed_anywhere_neither_loses_nor_doubles)
     CHECK(!exists(scratch_file("spool/token")));
     free(c.bytes);
 }
+
+TEST(sessions_of_the_spool_are_numbered_by_their_age_and_not_by_their_name)
+{
+    struct capture a = {0}, b = {0};
+    struct seen s;
+    const struct timespec old[2] = {{1000, 0}, {1000, 0}};
+    capture_segment(&a, AGENT_A, 0);
+    put_body(&a, AGENT_A, "aaa", "measured");
+    put_end(&a);
+    capture_segment(&b, AGENT_B, 0);
+    put_body(&b, AGENT_B, "zzz", "measured");
+    put_end(&b);
+    write_file(segment_path("aaa", AGENT_A, 0, "done"), a.bytes, a.used);
+    write_file(segment_path("zzz", AGENT_B, 0, "done"), b.bytes, b.used);
+    REQUIRE(utimensat(AT_FDCWD, scratch_file("spool/zzz"), old, 0) == 0);
+    ingest("db", &s);
+    CHECK_INT(s.sessions, 2);
+    CHECK_STR(s.token, "zzz"); /* the last that is listed, newest first, is the oldest */
+    free(a.bytes);
+    free(b.bytes);
+}
