@@ -84,6 +84,8 @@ struct export
     size_t kernel_count, kernel_cap;
     struct ws_process_row *processes;
     size_t process_count, process_cap;
+    const char **uuids; /* of the session's devices */
+    size_t uuid_count, uuid_cap;
     uint32_t next_text; /* of the segment */
     struct texts names, keys, calls;
     int64_t process_id;    /* being written; 0 = the launcher */
@@ -165,6 +167,25 @@ static void *grow(void *array, size_t count, size_t *cap, size_t size)
     if (grown && count >= *cap)
         *cap = n;
     return grown;
+}
+
+static int load_device(void *state, const struct ws_device_row *row)
+{
+    struct export *e = state;
+    const char **grown = grow(e->uuids, e->uuid_count, &e->uuid_cap, sizeof *grown);
+    if (!grown)
+        return -WS_ENOMEM;
+    e->uuids = grown;
+    e->uuids[e->uuid_count++] = copy(e, row->uuid);
+    return 0;
+}
+
+static bool has_device(const struct export *e, const char *uuid)
+{
+    for (size_t i = 0; i < e->uuid_count; i++)
+        if (strcmp(e->uuids[i], uuid) == 0)
+            return true;
+    return false;
 }
 
 static int load_kernel(void *state, const struct ws_kernel_row *row)
@@ -526,6 +547,22 @@ static int write_cost(void *state, const struct ws_cost_row *row)
     return row->process_id == e->process_id ? put_cost(&e->w, &rec) : 0;
 }
 
+/* Measured roofs of the boards that this session ran on: its rooflines need them wherever it is read. */
+static int write_ceiling(void *state, const struct ws_ceiling_row *row)
+{
+    struct export *e = state;
+    struct ws_rec_ceiling rec = {.uuid = ws_text_of(row->uuid),
+                                 .driver_version = row->driver_version,
+                                 .key = ws_text_of(row->key),
+                                 .rate = row->rate.number,
+                                 .why = ws_text_of(ws_has(row->rate) ? "" : ws_why_code((enum ws_why)row->rate.why)),
+                                 .clock_hz = ws_has(row->clock_hz) ? row->clock_hz.number : 0,
+                                 .method = ws_text_of(row->method),
+                                 .measured_ns = row->measured_ns};
+    bool is_ours = row->driver_version == e->processes[0].driver_version && has_device(e, row->uuid);
+    return is_ours ? put_ceiling(&e->w, &rec) : 0;
+}
+
 /* What happened besides: of the process, or of the session as a whole (process 0). */
 static int write_rest(struct export *e)
 {
@@ -549,6 +586,8 @@ static int write_process(struct export *e, const struct ws_process_row *p, bool 
         err = ws_store_each_context(e->store, p->id, write_context, e);
     for (size_t i = 0; err == 0 && is_first && i < e->kernel_count; i++)
         err = write_signature(e, &e->kernels[i]);
+    if (err == 0 && is_first)
+        err = ws_store_each_ceiling(e->store, write_ceiling, e);
     if (err == 0)
         err = ws_store_each_activity(e->store, e->session_id, write_activity, e);
     if (err == 0)
@@ -602,6 +641,8 @@ static int write_all(struct export *e)
         err = ws_store_each_kernel(e->store, e->session_id, load_kernel, e);
     if (err == 0)
         err = ws_store_each_process(e->store, e->session_id, load_process, e);
+    if (err == 0)
+        err = ws_store_each_device(e->store, e->session_id, load_device, e);
     for (size_t i = 0; err == 0 && i < e->process_count; i++)
         err = write_process(e, &e->processes[i], i == 0);
     if (err == 0)
@@ -621,6 +662,7 @@ int ws_export_capture_to(struct ws_store *store, int64_t session_id, FILE *out)
     free(e.w.frame);
     free(e.kernels);
     free(e.processes);
+    free(e.uuids);
     free(e.names.ids);
     free(e.keys.ids);
     free(e.calls.ids);

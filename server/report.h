@@ -50,7 +50,7 @@ struct ws_session {
     struct ws_device_row *devices; /* [device_count] */
     size_t device_count;
     struct ws_ceilings *ceilings; /* [device_count], measured on that board under the driver of the session */
-    struct ws_kernel *kernels; /* [kernel_count], longest total time first */
+    struct ws_kernel *kernels;    /* [kernel_count], longest total time first */
     size_t kernel_count;
     struct ws_warning *warnings; /* [warning_count], gravest first */
     size_t warning_count;

@@ -4,6 +4,15 @@
 #include "../../server/export.h"
 #include "session.h"
 
+/* What a roofline point is made of, as texts 20 to 25. */
+static void put_work(struct capture *c)
+{
+    static const char *const keys[] = {"fp32_add",        "fp32_mul",         "fp32_fma",
+                                       "dram_read_bytes", "dram_write_bytes", "duration"};
+    for (uint32_t i = 0; i < 6; i++)
+        put_text(c, 20 + i, keys[i]);
+}
+
 /* Two processes that number their devices, texts and profiles each for itself, a launcher, and every kind of record. */
 static struct capture everything(void)
 {
@@ -29,6 +38,14 @@ static struct capture everything(void)
     struct ws_rec_memset set = {.start_ns = 950, .end_ns = 990, .bytes = 4096, .memory_kind = 3, .is_async = 1};
     struct ws_rec_api api = {.name = 5, .domain = 2, .correlation = 8, .thread = 9, .start_ns = 400, .end_ns = 450};
     struct ws_rec_sync sync = {.sync_kind = 3, .context = 1, .stream = 7, .start_ns = 1, .end_ns = 2};
+    struct ws_rec_ceiling ceiling = {.uuid = ws_text_of("GPU-of-b"),
+                                     .driver_version = 13000,
+                                     .key = ws_text_of("dram_copy"),
+                                     .rate = 4.1e12,
+                                     .clock_hz = 1.98e9,
+                                     .method = ws_text_of("copy"),
+                                     .measured_ns = 99};
+    struct ws_rec_ceiling peak = ceiling;
     struct ws_rec_kernel late = a_kernel(2, 30, 4000, 4500);
     capture_segment(&c, AGENT_B, 0);
     put_greeting(&c, AGENT_B, "token", "modelled");
@@ -40,10 +57,17 @@ static struct capture everything(void)
     put_text(&c, 4, "gld_sectors");
     put_text(&c, 5, "cudaLaunchKernel");
     put_text(&c, 6, "zz__custom.sum");
+    put_work(&c);
+    put_ceiling(&c, &ceiling);
+    peak.key = ws_text_of("fp32");
+    peak.rate = 6e13;
+    put_ceiling(&c, &peak);
     put_counters(&c, 1, 1, 20); /* a kernel that is known by its counters before any launch of it is */
     put_value(&c, 1, 4, 0.1);
     put_no_value(&c, 1, 3, WS_WHY_NOT_ON_CHIP);
     put_value(&c, 1, 6, 1.0 / 3.0);
+    for (uint32_t i = 0; i < 6; i++)
+        put_value(&c, 1, 20 + i, 1e6 + i); /* work and bytes: a point under the roofs */
     put_kernel(&c, &late);
     put_launch(&c, 1, 20, 0, 0);
     put_launch(&c, 1, 20, 1000, 1500);
@@ -115,6 +139,7 @@ TEST(an_exported_session_imports_to_the_same_report)
     a = json_of(before);
     b = json_of(after);
     CHECK(strcmp(a, b) == 0);
+    CHECK(strstr(a, "\"roof_source\": \"measured\"") != NULL);
     CHECK_INT(before->kernel_count, 3);
     CHECK_INT(before->process_count, 2);
     free(a);

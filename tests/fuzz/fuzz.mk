@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# fuzz.mk: libFuzzer programs, tests/fuzz/fuzz_<name>.c, with address and undefined-behaviour sanitizers in all they
+# link. Only in the plain build (they bring their own sanitizers) and where clang has its runtime.
+FUZZ_CC ?= clang
+HAVE_FUZZ := $(if $(SAN),,$(shell echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n); int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n > 4096; }' | $(FUZZ_CC) -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null && echo 1))
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
+FUZZ_FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+fuzz_obj = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(1))
+# What the programs link: the analyzer, the wire, and the server without its daemon and commands.
+FUZZ_PARTS := $(ANALYZER_SRC) $(RULE_SRC) collector/wire.c $(addprefix server/,arena.c cli.c dbfile.c export_capture.c export_csv.c \
+	export_json.c export_sqlite.c frames.c json.c log.c names.c paths.c report.c report_json.c report_text.c store.c text.c)
+
+$(B)/fuzz/obj/%.o: %.c | $(GENERATED)
+	$(call msg,FUZZCC,$<)
+	$(Q)mkdir -p $(@D) && $(FUZZ_CC) $(CPPFLAGS_ALL) $(PKG_CFLAGS) $(FUZZ_FLAGS) -MMD -MP -c $< -o $@
+
+$(B)/fuzz/fuzz_%: $(B)/fuzz/obj/tests/fuzz/fuzz_%.o $(call fuzz_obj,$(FUZZ_PARTS))
+	$(call msg,FUZZLD,$@)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined $^ $(SERVER_LIBS) -o $@
+
+TEST_EXTRA += $(if $(HAVE_FUZZ),$(FUZZ_BIN))
+FUZZ_SECONDS ?= 600
+.PHONY: fuzz
+fuzz: $(if $(HAVE_FUZZ),$(FUZZ_BIN)) ## fuzz the readers of foreign bytes for FUZZ_SECONDS each (600)
+	$(Q)$(if $(HAVE_FUZZ),B=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/test_fuzz.sh,echo "fuzz: $(FUZZ_CC) has no -fsanitize=fuzzer here"; exit 1)
+
+-include $(patsubst %.o,%.d,$(call fuzz_obj,$(FUZZ_PARTS) $(FUZZ_SRC)))

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_fuzz.sh: every fuzz program for a few seconds on the seeds and on what it makes of them; `make fuzz` sets
+# FUZZ_SECONDS for a long run. A failing input stays in $B/fuzz/<name>.crash-…: make a test of it.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+B="${B:-build}"
+seconds=${FUZZ_SECONDS:-4}
+status=0
+found=0
+for program in "$B"/fuzz/fuzz_*; do
+    [ -x "$program" ] && [ -f "$program" ] || continue
+    found=1
+    name=$(basename "$program")
+    corpus="$B/fuzz/corpus-$name"
+    mkdir -p "$corpus"
+    seeds=$(mktemp -d)
+    # One capture as it is (raw bytes), and its payloads with a header to be made (how fuzz_wire.c reads them).
+    if [ "$name" = fuzz_wire ] && [ -x "$B/flow/make_capture" ] && "$B/flow/make_capture" "$seeds/whole"; then
+        { printf '\000\377'; tail -c +65 "$seeds/whole"; } >"$seeds/raw"
+        { printf '\014\377'; tail -c +65 "$seeds/whole"; } >"$seeds/shown"
+        python3 - "$seeds" <<'PY' 2>/dev/null
+import struct, sys
+folder = sys.argv[1]
+data = open(folder + "/whole", "rb").read()
+out, at = bytearray(b"\x01\xff"), 64
+while at + 28 <= len(data) and data[at:at + 4] == b"WWSF":
+    kind, flags, length = struct.unpack_from("<HHI", data, at + 4)
+    if length < 1024:
+        out += struct.pack("<BBH", kind, flags & 1, length) + data[at + 28:at + 28 + length]
+    at += 28 + length
+open(folder + "/sealed", "wb").write(out)
+PY
+        rm -f "$seeds/whole"
+    fi
+    if "$program" -max_total_time="$seconds" -max_len=16384 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$B/fuzz/$name." "$corpus" "$seeds" >"$B/fuzz/$name.log" 2>&1; then
+        echo "PASS $name: $(grep -o 'number_of_executed_units: *[0-9]*' "$B/fuzz/$name.log" | tr -s ' ')"
+    else
+        echo "FAIL $name: $(grep -E 'ERROR|SUMMARY|not true|Test unit written' "$B/fuzz/$name.log" | head -4 | tr '\n' ' ')"
+        status=1
+    fi
+    rm -rf "$seeds"
+done
+[ $found -eq 1 ] || { echo "SKIP fuzz: no fuzz program in this build"; exit 77; }
+exit $status
