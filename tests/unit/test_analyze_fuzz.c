@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_analyze_fuzz.c: random and hostile facts; no NaN or infinity leaves ws_analyze(), no text is
  * broken, nothing that must be bounded is not. Deterministic: the seed is in the file. */
+#include "report_check.h"
 #include "rule_facts.h"
 #include "test.h"
 
@@ -39,77 +40,6 @@ static double number(void)
 static struct facts_box box;
 static struct ws_ceilings ceilings;
 static long broken;
-
-static void is_finite(const char *what, struct ws_value v)
-{
-    if (v.why >= WS_WHY_COUNT || v.grade >= WS_GRADE_COUNT || (ws_has(v) && !isfinite(v.number))) {
-        broken++;
-        WS_FAIL("%s: why %u, number %g", what, v.why, v.number);
-    }
-}
-
-static void share(const char *what, struct ws_value v)
-{
-    is_finite(what, v);
-    if (ws_has(v) && !(v.number >= 0 && v.number <= 1)) {
-        broken++;
-        WS_FAIL("%s: %g is not within 0 and 1", what, v.number);
-    }
-}
-
-static void check_findings(const struct ws_findings *all)
-{
-    CHECK(all->count <= WS_FINDINGS_MAX && all->skipped_count <= WS_FINDINGS_MAX);
-    for (size_t i = 0; i < all->count; i++) {
-        const struct ws_finding *f = &all->item[i];
-        share(f->rule->id, f->gain);
-        if (f->evidence_count < 1 || f->evidence_count > WS_EVIDENCE_MAX || f->severity >= WS_SEVERITY_COUNT ||
-            strlen(f->text) < 10 || strpbrk(f->text, "{}") || strstr(f->text, "nan") || strstr(f->text, "inf ")) {
-            broken++;
-            WS_FAIL("%s: \"%s\"", f->rule->id, f->text);
-        }
-        for (size_t k = 0; k < f->evidence_count; k++)
-            is_finite(f->rule->id, ws_value_of(f->evidence[k].number));
-        for (size_t k = 0; k < f->evidence_count; k++)
-            if (!isfinite(f->evidence[k].number)) {
-                broken++;
-                WS_FAIL("%s: evidence %s", f->rule->id, f->evidence[k].key);
-            }
-    }
-    for (size_t i = 0; i < all->skipped_count; i++)
-        if (!all->skipped[i].yielded_to && (ws_has(all->skipped[i].missing) || !all->skipped[i].missing.input)) {
-            broken++;
-            WS_FAIL("%s does not say what is missing", all->skipped[i].rule->id);
-        }
-}
-
-static void check_report(const struct ws_report *r)
-{
-    for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
-        is_finite(ws_metric_get((enum ws_metric_id)i)->key, r->metric[i]);
-    share("theoretical occupancy", r->occupancy.theoretical);
-    CHECK(r->roofline.count <= WS_ROOF_POINTS_MAX);
-    for (size_t i = 0; i < r->roofline.count; i++) {
-        const struct ws_roof_point *p = &r->roofline.points[i];
-        const struct ws_roof *roofs[] = {&p->measured, &p->sheet};
-        is_finite("operations", p->operations), is_finite("intensity", p->intensity), is_finite("rate", p->flop_rate);
-        for (int k = 0; k < 2; k++) {
-            is_finite("bandwidth", roofs[k]->bandwidth), is_finite("peak", roofs[k]->peak),
-                is_finite("roof", roofs[k]->roof);
-            is_finite("percent", roofs[k]->percent), is_finite("ridge", roofs[k]->ridge);
-        }
-    }
-    is_finite("reason", r->roofline.reason);
-    for (int i = 0; i < WS_LEVEL_COUNT; i++) {
-        const struct ws_roof_traffic *t = &r->roofline.traffic[i];
-        is_finite("bytes", t->bytes), is_finite("rate", t->rate), is_finite("ceiling", t->ceiling),
-            is_finite("percent", t->percent);
-    }
-    for (int i = 0; i < WS_STALL_COUNT; i++)
-        is_finite("stall share", r->stalls.share[i]), is_finite("stall of all", r->stalls.of_all[i]);
-    is_finite("stalled", r->stalls.stalled), is_finite("issue rate", r->stalls.issue_rate);
-    check_findings(&r->findings);
-}
 
 static uint32_t size(void)
 {
@@ -152,7 +82,10 @@ static void fuzz_analyzer(uint64_t start)
     for (int i = 0; i < CASES && broken < 20; i++) {
         random_facts();
         ws_analyze(&box.facts, below(3) ? &ceilings : NULL, &box.report);
-        check_report(&box.report);
+        if (report_problem(&box.report)) {
+            broken++;
+            WS_FAIL("case %d: %s", i, report_problem(&box.report));
+        }
         findings += (long)box.report.findings.count;
         points += (long)box.report.roofline.count;
     }
@@ -189,7 +122,10 @@ TEST(no_nan_or_infinity_leaves_the_timeline_rules)
             if (below(10))
                 facts.value[k] = ws_value_of(number());
         ws_rules_run_timeline(&facts, &found);
-        check_findings(&found);
+        if (findings_problem(&found)) {
+            broken++;
+            WS_FAIL("case %d: %s", i, findings_problem(&found));
+        }
         findings += (long)found.count;
     }
     CHECK(findings > TIMELINE_CASES / 2);
