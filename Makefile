@@ -193,6 +193,7 @@ install: all ## into PREFIX (default /usr/local), under DESTDIR
 	$(Q)install -m 755 $(PROGRAM) $(wildcard $(KERNELS)) $(DESTDIR)$(PREFIX)/bin/
 	$(Q)install -m 755 $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO)) $(DESTDIR)$(PREFIX)/lib/warpsight/
 	$(Q)install -m 644 kernels/*.expect $(DESTDIR)$(PREFIX)/share/warpsight/kernels/
+	$(Q)install -d $(DESTDIR)$(PREFIX)/share/systemd/user && sed 's|/usr/local|$(PREFIX)|' server/warpsight.service >$(DESTDIR)$(PREFIX)/share/systemd/user/warpsight.service
 
 # --- chores --------------------------------------------------------------------------------------
 .PHONY: deps

@@ -78,6 +78,12 @@ void ws_content_hash(const void *bytes, size_t count, char out[17]);
 struct ws_session;
 void ws_api_put_session(struct ws_json *j, struct ws_daemon *daemon, const struct ws_session_row *row,
                         const struct ws_session *session);
+/* Whole answers, for the report in one file, too (html_report.c). daemon NULL: no program runs.
+ * Errors of the store; -WS_ENOMEM. */
+int ws_api_put_session_page(struct ws_json *j, struct ws_daemon *daemon, struct ws_store *store,
+                            const struct ws_session *session);
+int ws_api_put_roofline(struct ws_json *j, const struct ws_session *session);
+void ws_api_put_catalogue(struct ws_json *j);
 /* A session from the cache (session_cache.h), to be given back; false: the answer is an error already. */
 struct ws_cached;
 bool ws_call_session(struct ws_call *call, int64_t id, const struct ws_cached **out);

@@ -199,11 +199,8 @@ static void put_formats(struct ws_json *j)
     ws_json_end(j);
 }
 
-void ws_api_catalogue(struct ws_call *call)
+void ws_api_put_catalogue(struct ws_json *j)
 {
-    struct ws_json *j = ws_call_json(call);
-    if (ws_call_unchanged(call))
-        return;
     ws_json_object(j);
     put_metrics(j);
     put_units(j);
@@ -214,4 +211,10 @@ void ws_api_catalogue(struct ws_call *call)
     put_small_tables(j);
     put_formats(j);
     ws_json_end(j);
+}
+
+void ws_api_catalogue(struct ws_call *call)
+{
+    if (!ws_call_unchanged(call))
+        ws_api_put_catalogue(ws_call_json(call));
 }

@@ -110,30 +110,35 @@ static void put_kernels(struct ws_json *j, const struct ws_session *s, struct ws
     ws_json_end(j);
 }
 
+int ws_api_put_roofline(struct ws_json *j, const struct ws_session *session)
+{
+    struct ws_report *report = malloc(sizeof *report);
+    if (!report)
+        return -WS_ENOMEM;
+    ws_json_object(j);
+    ws_json_put_int(j, "session", session->row.id);
+    ws_json_key(j, "devices");
+    ws_json_array(j);
+    for (size_t i = 0; i < session->device_count; i++)
+        put_device(j, session, i);
+    ws_json_end(j);
+    ws_json_key(j, "points");
+    put_kernels(j, session, report, true);
+    ws_json_key(j, "not_plotted");
+    put_kernels(j, session, report, false);
+    ws_json_end(j);
+    free(report);
+    return 0;
+}
+
 void ws_api_roofline(struct ws_call *call)
 {
-    struct ws_json *j = ws_call_json(call);
-    struct ws_report *report;
     const struct ws_cached *c;
+    int err;
     if (ws_call_unchanged(call) || !ws_call_session(call, call->request->ids[0], &c))
         return;
-    report = malloc(sizeof *report);
-    if (!report) {
-        ws_call_fail_store(call, -WS_ENOMEM);
-    } else {
-        ws_json_object(j);
-        ws_json_put_int(j, "session", c->id);
-        ws_json_key(j, "devices");
-        ws_json_array(j);
-        for (size_t i = 0; i < c->session->device_count; i++)
-            put_device(j, c->session, i);
-        ws_json_end(j);
-        ws_json_key(j, "points");
-        put_kernels(j, c->session, report, true);
-        ws_json_key(j, "not_plotted");
-        put_kernels(j, c->session, report, false);
-        ws_json_end(j);
-    }
-    free(report);
+    err = ws_api_put_roofline(ws_call_json(call), c->session);
     ws_session_cache_give(c);
+    if (err != 0)
+        ws_call_fail_store(call, err);
 }

@@ -16,7 +16,7 @@ enum { NOTE_MAX = 16384 };
 static bool is_live(struct ws_daemon *d, int64_t id)
 {
     int64_t ids[WS_DAEMON_LIVE];
-    size_t count = ws_daemon_live(d, ids);
+    size_t count = d ? ws_daemon_live(d, ids) : 0;
     for (size_t i = 0; i < count; i++)
         if (ids[i] == id)
             return true;
@@ -196,31 +196,37 @@ static void put_warnings(struct ws_json *j, const struct ws_session *s)
     ws_json_end(j);
 }
 
-void ws_api_session(struct ws_call *call)
+int ws_api_put_session_page(struct ws_json *j, struct ws_daemon *daemon, struct ws_store *store,
+                            const struct ws_session *session)
 {
-    int64_t id = call->request->ids[0];
-    struct ws_json *j = ws_call_json(call);
-    const struct ws_cached *c;
     int err;
-    if (ws_call_unchanged(call) || !ws_call_session(call, id, &c))
-        return;
     ws_json_object(j);
     ws_json_key(j, "session");
-    ws_api_put_session(j, call->daemon, &c->session->row, c->session);
-    put_processes(j, c->session);
+    ws_api_put_session(j, daemon, &session->row, session);
+    put_processes(j, session);
     ws_json_key(j, "devices");
-    ws_report_json_devices(j, c->session);
-    put_warnings(j, c->session);
+    ws_report_json_devices(j, session);
+    put_warnings(j, session);
     ws_json_key(j, "loss");
     ws_json_array(j);
-    err = ws_store_each_loss(call->store, id, put_loss, j);
+    err = ws_store_each_loss(store, session->row.id, put_loss, j);
     ws_json_end(j);
     ws_json_key(j, "cost");
     ws_json_array(j);
     if (err == 0)
-        err = ws_store_each_cost(call->store, id, put_cost, j);
+        err = ws_store_each_cost(store, session->row.id, put_cost, j);
     ws_json_end(j);
     ws_json_end(j);
+    return err;
+}
+
+void ws_api_session(struct ws_call *call)
+{
+    const struct ws_cached *c;
+    int err;
+    if (ws_call_unchanged(call) || !ws_call_session(call, call->request->ids[0], &c))
+        return;
+    err = ws_api_put_session_page(ws_call_json(call), call->daemon, call->store, c->session);
     ws_session_cache_give(c);
     if (err != 0)
         ws_call_fail_store(call, err);

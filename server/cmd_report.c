@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * cmd_report.c: `warpsight report [SESSION]`: reads the options, loads, prints in the form that was asked for. */
 #include "../analyzer/err.h"
+#include "assets.h"
 #include "cli.h"
 #include "cmd.h"
+#include "html_report.h"
 #include "reader.h"
 
 #include <stdint.h>
@@ -10,6 +12,7 @@
 static const struct ws_option options[] = {
     {"json", 0, NULL, "everything as JSON"},
     {"csv", 0, NULL, "one line a kernel and metric"},
+    {"html", 0, "FILE", "the page of `warpsight serve`, with this session inside, as one file"},
     {"kernel", 'k', "NAME", "only kernels of this name; regex:RE finds a part of it"},
     {"sort", 's', "KEY", "order by duration (default), mean, min, max, launches, gain, name, or a metric"},
     {"top", 'n', "N", "only the first N kernels"},
@@ -17,12 +20,12 @@ static const struct ws_option options[] = {
     {"output", 'o', "FILE", "write to FILE"},
     {NULL, 0, NULL, NULL},
 };
-enum { OPT_JSON, OPT_CSV, OPT_KERNEL, OPT_SORT, OPT_TOP, OPT_ALL, OPT_OUTPUT };
+enum { OPT_JSON, OPT_CSV, OPT_HTML, OPT_KERNEL, OPT_SORT, OPT_TOP, OPT_ALL, OPT_OUTPUT };
 
 #define DETAILS 10
 
 struct request {
-    bool json, csv, all;
+    bool json, csv, html, all;
     const char *session, *kernel, *sort, *output;
     long long top;
 };
@@ -35,6 +38,10 @@ static int read_option(struct request *r, int found, const char *value)
         break;
     case OPT_CSV:
         r->csv = true;
+        break;
+    case OPT_HTML:
+        r->html = true;
+        r->output = value;
         break;
     case OPT_KERNEL:
         r->kernel = value;
@@ -63,7 +70,7 @@ static int read_option(struct request *r, int found, const char *value)
     return WS_EXIT_OK;
 }
 
-static int print(const struct request *r, const struct ws_session *session, FILE *out)
+static int print(const struct request *r, struct ws_store *store, const struct ws_session *session, FILE *out)
 {
     struct ws_json json = {.out = out, .pretty = true};
     struct ws_text_options text = {.all = r->all, .details = r->all || r->kernel ? SIZE_MAX : DETAILS};
@@ -71,6 +78,8 @@ static int print(const struct request *r, const struct ws_session *session, FILE
         return ws_report_json(session, &json);
     if (r->csv)
         return ws_report_csv(session, out);
+    if (r->html)
+        return ws_html_report(store, session, out);
     return ws_report_text(session, &text, out);
 }
 
@@ -78,17 +87,16 @@ static int report(const struct request *r, struct ws_store *store)
 {
     struct ws_session *session = NULL;
     FILE *out;
+    int err;
     int status = ws_reader_session("report", store, r->session, &session);
     if (status == WS_EXIT_OK)
         status = ws_reader_select("report", session, r->kernel, r->sort, (size_t)r->top);
     if (status == WS_EXIT_OK) {
         out = ws_reader_output("report", r->output);
-        if (!out)
-            status = WS_EXIT_FAILED;
-        else if (print(r, session, out) != 0)
-            status = ws_reader_close_output("report", out, r->output, ws_cli_failed("report", "out of memory"));
-        else
-            status = ws_reader_close_output("report", out, r->output, WS_EXIT_OK);
+        err = out ? print(r, store, session, out) : 0;
+        if (err != 0)
+            status = ws_cli_failed("report", "%s", ws_err_text(err));
+        status = out ? ws_reader_close_output("report", out, r->output, status) : WS_EXIT_FAILED;
     }
     ws_report_free(session);
     return status;
@@ -114,8 +122,10 @@ int ws_cmd_report(int argc, char **argv)
         if (status != WS_EXIT_OK)
             return status;
     }
-    if (r.json && r.csv)
-        return ws_cli_usage_error("report", "--json or --csv, not both");
+    if (r.json + r.csv + r.html > 1)
+        return ws_cli_usage_error("report", "one of --json, --csv and --html");
+    if (r.html && ws_asset_get(WS_ASSET_HTML)->size == 0)
+        return ws_cli_failed("report", "this program was built without its page: run make web, then make");
     status = ws_reader_open("report", &store);
     if (status == WS_EXIT_OK)
         status = report(&r, store);

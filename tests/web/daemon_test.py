@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """daemon_test.py: the real daemon over real sockets: every safety rule, abuse, streams, live ingest, its end.
 Run by test_http.sh with B (build folder). Prints one PASS or FAIL line a test."""
+import base64
+import hashlib
 import http.client
 import json
 import os
@@ -635,6 +637,32 @@ def page_and_its_files_fit_together(d):
         again = d.ask(path.decode(), token=False, headers={"If-None-Match": r.headers["ETag"]})
         assert again.status == 304
     assert b"http://" not in page.body.replace(b"http://www.w3.org", b"") and b"https://" not in page.body
+
+
+@test
+def report_in_one_file_needs_nobody_and_runs_nothing_foreign(d):
+    sid = d.fill("html", 300)
+    out = os.path.join(d.folder, "r.html")
+    p = subprocess.run([PROGRAM, "report", str(sid), "--html", out], env=d.env, capture_output=True, text=True)
+    if b"built without its page" in d.ask("/", token=False).body:
+        assert p.returncode == 1 and "make web" in p.stderr
+        return
+    assert p.returncode == 0 and p.stdout == "", p
+    text = open(out, encoding="utf-8").read()
+    data = re.search(r'<script type="application/json" id="warpsight-data">([^<]*)</script>', text)
+    got = json.loads(data.group(1))
+    assert got["report"] == d.json("sessions/%d/report" % sid) and got["catalogue"] == d.json("catalogue")
+    assert got["roofline"] == d.json("sessions/%d/roofline" % sid)
+    assert got["session"] == d.json("sessions/%d" % sid)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text).group(1)
+    for tag, directive in (r'<script type="module">(.*?)</script>', "script-src"), (r"<style>(.*?)</style>", "style-src"):
+        inline = re.search(tag, text, re.S).group(1)
+        named = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        assert "%s 'sha256-%s'" % (directive, named) in policy, directive
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    assert not re.findall(r'(?:src|href)="(?!data:)[^"]', re.sub(r"<script.*?</script>", "", text, flags=re.S))
+    p = subprocess.run([PROGRAM, "report", "--html", out, "--json"], env=d.env, capture_output=True, text=True)
+    assert p.returncode == 2
 
 
 # --- streams and life ----------------------------------------------------------------------------
