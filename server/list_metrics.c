@@ -27,6 +27,9 @@ static void print_json(void)
         ws_json_put_text(&j, "source", or_empty(m->source));
         ws_json_put_text(&j, "formula", or_empty(m->formula));
         ws_json_put_text(&j, "cupti", or_empty(m->cupti));
+        /* What a program needs to ask another profiler for the same: the set, and CUPTI's value times scale = ours. */
+        ws_json_put_text(&j, "set", m->kind == WS_KIND_RAW ? ws_set_name(m->set) : "");
+        ws_json_put_number(&j, "scale", m->kind == WS_KIND_RAW ? m->scale : 1.0);
         ws_json_end(&j);
     }
     ws_json_end(&j);
