@@ -31,23 +31,31 @@ export async function daemon({ files = captures, token = false, own = false } = 
   return serve(dir, files, token);
 }
 
+const children = new Set();
+export function child(command, args, env = process.env) {
+  const c = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  children.add(c);
+  c.on("exit", () => children.delete(c));
+  return c;
+}
+
 /** A daemon again on the database of one that has ended. */
 export const again = (e) => serve(e.dir, [], false);
 
 async function serve(dir, files, token) {
   const env = { ...process.env, WARPSIGHT_DB: join(dir, "db"), WARPSIGHT_SPOOL: join(dir, "spool"), XDG_RUNTIME_DIR: dir, XDG_DATA_HOME: dir };
   for (const f of files) execFileSync(program, ["import", f], { env, stdio: ["ignore", "ignore", "pipe"] });
-  const child = spawn(program, ["serve", "--listen", "127.0.0.1:0", ...(token ? [] : ["--no-token"])], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const server = child(program, ["serve", "--listen", "127.0.0.1:0", ...(token ? [] : ["--no-token"])], env);
   let said = "";
   const url = await new Promise((ok, no) => {
     const hear = (d) => { said += d; const m = /http:\/\/[^\s"']+/.exec(said); if (m) ok(new URL(m[0])); };
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
-    child.on("exit", (c) => no(new Error(`warpsight serve ended with ${c}: ${said}`)));
+    server.stdout.on("data", hear);
+    server.stderr.on("data", hear);
+    server.on("exit", (c) => no(new Error(`warpsight serve ended with ${c}: ${said}`)));
     setTimeout(() => no(new Error("warpsight serve printed no URL: " + said)), 20000).unref();
   });
-  const gone = new Promise((ok) => child.on("exit", ok));
-  return { dir, url: url.origin, token: url.searchParams.get("token"), db: join(dir, "db"), spool: join(dir, "spool"), kill: async () => { child.kill("SIGKILL"); await gone; }, stop: async () => { child.kill("SIGTERM"); await gone; } };
+  const gone = new Promise((ok) => server.on("exit", ok));
+  return { dir, url: url.origin, token: url.searchParams.get("token"), db: join(dir, "db"), spool: join(dir, "spool"), kill: async () => { server.kill("SIGKILL"); await gone; }, stop: async () => { server.kill("SIGTERM"); await gone; } };
 }
 
 let shared;
@@ -58,7 +66,8 @@ export async function browser() {
   });
   return shared;
 }
-export const closeBrowser = async () => { await shared?.close(); shared = undefined; };
+/** Whatever a failed test left behind must not keep the run from ending. */
+export const closeAll = async () => { await shared?.close(); for (const c of children) { c.kill("SIGKILL"); c.stdout?.destroy(); c.stderr?.destroy(); } };
 
 /** A page with a fresh profile. page.problems: what must not have happened; allow: statuses of requests that may fail. */
 export async function open(url, { theme = "light", allow = [], ...options } = {}) {

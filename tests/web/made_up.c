@@ -3,7 +3,7 @@
  * counters, copies, a loss, a warning, names that are an attack. Nothing of it was measured, and it says so:
  * source = synthetic. It never becomes a file of the repository.
  *   made_up FILE [after]     `after`: the same program, one kernel mended, one gone
- *   made_up FILE live        no end: a process that still runs; the last third is a launch after the other */
+ *   made_up FILE live        no end: the process that started this one is said to run still */
 #include "../unit/capture.h"
 
 enum { KEYS_MAX = 64 };
@@ -264,6 +264,35 @@ static void put_body(struct capture *c, bool is_after, bool is_live)
     }
 }
 
+/* Who speaks. A live one is our parent, on this start of this machine: the daemon asks whether it is there. */
+static void put_who(struct capture *c, const char *agent, bool is_live)
+{
+    char boot[64] = "";
+    FILE *f = is_live ? fopen("/proc/sys/kernel/random/boot_id", "re") : NULL;
+    if (f && !fgets(boot, sizeof boot, f))
+        boot[0] = 0;
+    if (f)
+        fclose(f);
+    boot[strcspn(boot, "\n")] = 0;
+    struct ws_rec_hello rec = {.agent_id = ws_text_of(agent),
+                               .session_token = ws_text_of(agent),
+                               .session_name = ws_text_of(is_live ? "made up, running" : "made up"),
+                               .source = ws_text_of("synthetic"),
+                               .pid = is_live ? (uint64_t)getppid() : 4242,
+                               .ppid = 1,
+                               .started_ns = 1000000000,
+                               .exe = ws_text_of("/opt/<b>made up</b>"),
+                               .argv = ws_text_n("made_up\0--size\0<i>1</i>", 23),
+                               .host = ws_text_of("nowhere"),
+                               .boot_id = ws_text_of(boot),
+                               .driver_version = 13000,
+                               .cupti_version = 130001,
+                               .driver_text = ws_text_of("580.0"),
+                               .warpsight = ws_text_of("0"),
+                               .settings = ws_text_of("")};
+    put_hello(c, &rec);
+}
+
 int main(int argc, char **argv)
 {
     bool is_after = argc == 3 && strcmp(argv[2], "after") == 0, is_live = argc == 3 && strcmp(argv[2], "live") == 0;
@@ -282,7 +311,7 @@ int main(int argc, char **argv)
         return 2;
     }
     capture_segment(&c, agent, 0);
-    put_greeting(&c, agent, agent, "synthetic");
+    put_who(&c, agent, is_live);
     put_gpu(&c, 0, "GPU-00000000-1111-2222-3333-444444444444");
     put_context(&c, &context);
     put_body(&c, is_after, is_live);

@@ -166,6 +166,7 @@ function App() {
   const info = useApi(id ? `/sessions/${id}` : null);
   const session = info.data?.session;
   if (id) lastSession.value = id;
+  isLive = Boolean(session && (session.live || live.value.includes(id)));
   useEffect(() => {
     document.title = [page?.title ?? "Not found", session ? session.name || session.exe : "", "WarpSight"].filter(Boolean).join(" · ");
   }, [page?.title, session?.name]);
@@ -178,9 +179,11 @@ function App() {
     <${Help} /><${Tip} />`;
 }
 
+let isLive = false; // the session on screen still runs
+
 // A pointer at work in a chart or table freezes a live view, so that nothing moves under it.
 function freeze(e) {
-  if (live.peek().length && live.peek().includes(sessionId()) && e.target.closest?.("[data-freeze]")) paused.value = true;
+  if (isLive && e.target.closest?.("[data-freeze]")) paused.value = true;
 }
 
 addEventListener("keydown", onKey);
