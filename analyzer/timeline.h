@@ -17,7 +17,7 @@
     X(launch_api, "s", "time of the host in launch calls within the window")                                \
     X(launch_calls, "", "launch calls (a graph launch is one)")                                             \
     X(gpu_idle, "s", "window in which the device did nothing")                                              \
-    X(syncs, "", "host-blocking synchronisations (stream, event, device, blocking copies)")                 \
+    X(syncs, "", "host-blocking synchronisations (stream, event, device)")                                  \
     X(idle_after_sync, "s", "device idle between the end of a host-blocking wait and the next device work") \
     X(copy_busy, "s", "union of all copies between host and device")                                        \
     X(copy_bytes, "B", "bytes of all copies between host and device")                                       \

@@ -5,6 +5,7 @@
 
 #include "../analyzer/err.h"
 #include "../analyzer/rules.h"
+#include "timeline_facts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -476,6 +477,22 @@ static int load_ceilings(struct loader *l)
     return err;
 }
 
+/* --- the timeline --- */
+
+/* Rows that cannot be read leave their facts missing; the kernels are worth showing without them. */
+static int judge_timeline(struct loader *l)
+{
+    struct ws_timeline_facts *facts = malloc(sizeof *facts);
+    int err = facts ? ws_timeline_facts_load(l->store, l->s, facts) : -WS_ENOMEM;
+    l->s->timeline = malloc(sizeof *l->s->timeline);
+    if (!l->s->timeline)
+        err = -WS_ENOMEM;
+    if (err != -WS_ENOMEM)
+        ws_rules_run_timeline(facts, l->s->timeline);
+    free(facts);
+    return err == -WS_ECORRUPT ? 0 : err;
+}
+
 /* --- all together --- */
 
 static int load_all(struct loader *l, int64_t id)
@@ -498,6 +515,8 @@ static int load_all(struct loader *l, int64_t id)
             s->total_s += s->kernels[i].times.total.number;
     }
     if (err == 0)
+        err = judge_timeline(l);
+    if (err == 0)
         err = load_warnings(l);
     return err;
 }
@@ -508,10 +527,11 @@ int ws_report_load(struct ws_store *store, int64_t session_id, struct ws_session
     struct loader l = {.s = s, .store = store};
     int err = s ? load_all(&l, session_id) : -WS_ENOMEM;
     free(l.keys);
-    if (err == 0)
+    if (err == 0) {
         err = ws_report_select(s, NULL, "duration", 0);
-    if (err == -WS_ENOENT && s->kernel_count == 0 && s->row.id == session_id)
-        err = 0; /* a session without kernels is one, too */
+        if (err == -WS_ENOENT && s->kernel_count == 0)
+            err = 0; /* a session without kernels is one, too */
+    }
     if (err != 0) {
         ws_report_free(s);
         return err;
@@ -535,6 +555,7 @@ void ws_report_free(struct ws_session *session)
     free(session->processes);
     free(session->devices);
     free(session->ceilings);
+    free(session->timeline);
     free(session->warnings);
     ws_arena_fini(&session->arena);
     free(session);

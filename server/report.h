@@ -54,7 +54,8 @@ struct ws_session {
     size_t kernel_count;
     struct ws_warning *warnings; /* [warning_count], gravest first */
     size_t warning_count;
-    double total_s; /* of all kernels that have a time */
+    struct ws_findings *timeline; /* of the rules that look at the whole session */
+    double total_s;               /* of all kernels that have a time */
 };
 
 /* Load a session. Free with ws_report_free (NULL is allowed).

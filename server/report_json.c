@@ -447,8 +447,8 @@ int ws_report_json(const struct ws_session *session, struct ws_json *j)
     }
     ws_json_end(j);
     ws_json_key(j, "findings");
-    ws_json_array(j);
-    ws_json_end(j);
+    ws_report_json_findings(j, session->timeline);
+    put_skipped(j, session->timeline);
     ws_json_end(j);
     free(report);
     return 0;

@@ -271,20 +271,30 @@ static void put_stalls(const struct page *p)
     ws_text_put(p->t, WS_PLAIN, "\n");
 }
 
-static void put_findings(const struct page *p)
+static void put_findings(const struct page *p, const struct ws_findings *f, const char *whose)
 {
     static const enum ws_style styles[WS_SEVERITY_COUNT] = {WS_DIM, WS_PLAIN, WS_YELLOW, WS_RED};
-    const struct ws_findings *f = &p->report->findings;
     char a[TEXT];
     for (size_t i = 0; i < f->count; i++) {
         const struct ws_finding *one = &f->item[i];
         ws_text_printf(p->t, styles[one->severity], "  %s %s", one->severity == WS_SEVERITY_INFO ? "i" : "!",
                        one->rule->id);
         if (ws_has(one->gain))
-            ws_text_printf(p->t, WS_BOLD, ", could save %s of its time", show(a, one->gain, WS_UNIT_RATIO));
+            ws_text_printf(p->t, WS_BOLD, ", could save %s of %s time", show(a, one->gain, WS_UNIT_RATIO), whose);
         ws_text_put(p->t, WS_PLAIN, "\n    ");
         ws_text_wrap(p->t, ws_text_tame(p->arena, one->text), 4, 4);
     }
+}
+
+/* What concerns no single kernel: launches, copies, waits. */
+static void put_timeline(struct ws_arena *arena, const struct ws_text_out *t, const struct ws_findings *findings)
+{
+    struct page page = {t, arena, NULL, NULL};
+    if (findings->count == 0)
+        return;
+    ws_text_put(t, WS_BOLD, "Between the kernels\n");
+    put_findings(&page, findings, "the session's");
+    ws_text_put(t, WS_PLAIN, "\n");
 }
 
 static void put_all_metrics(const struct page *p)
@@ -328,7 +338,7 @@ static void put_kernel(const struct page *p, bool all)
     put_execution(p);
     put_dram(p);
     put_stalls(p);
-    put_findings(p);
+    put_findings(p, &p->report->findings, "its");
     if (all)
         put_all_metrics(p);
     ws_text_put(p->t, WS_PLAIN, "\n");
@@ -415,6 +425,7 @@ int ws_report_text(const struct ws_session *session, const struct ws_text_option
             put_kernels(&t, session);
             ws_text_put(&t, WS_PLAIN, "\n");
         }
+        put_timeline(&arena, &t, session->timeline);
         for (size_t i = 0; i < session->kernel_count; i++) {
             struct page page = {&t, &arena, &session->kernels[i], report};
             if (i >= details && session->kernels[i].profiled == 0)

@@ -38,7 +38,8 @@ const struct ws_rule ws_rule_w38_fusion = {
     .why = "Each such kernel reads and writes the whole array. One kernel that does all steps moves it once.",
     .advice = "{chain_kernels:i} kernels each read and write {chain_bytes:b}; fused they would do so once.",
     .formula = "(1 - 1 / kernels) x time of the chain / total (a bound)",
-    .when_not = "Where another kernel or the host needs a result in between. torch.compile fuses such chains.",
+    .when_not = "Where another kernel or the host needs a result in between, or each step needs its neighbours' last "
+                "results (stencils). torch.compile fuses such chains.",
     .source = "time bill: one fused kernel 1.29 times faster than eight resident ones at n = 10^7, copies included",
     .bad = "round_trip (resident)",
     .good = "round_trip (fused)",

@@ -375,18 +375,18 @@ TEST(json_has_the_contracts_keys)
     cJSON *tree = cJSON_ParseWithOpts(text, &end, 1);
     const cJSON *k;
     REQUIRE(tree);
-    check_keys(tree, "warpsight session devices warnings kernels findings ");
+    check_keys(tree, "warpsight session devices warnings kernels findings skipped ");
     check_keys(at(tree, "warpsight"), "version ");
     check_keys(at(tree, "session"), "id name source exe argv exit_status started host driver cuda cupti ");
     check_keys(at(tree, "devices/0"), "index name uuid cc sms ");
     check_keys(at(tree, "warnings/0"), "code message remedy ");
     k = at(tree, "kernels/0");
     check_keys(k, "id name demangled mangled grid block regs_per_thread static_smem_bytes dynamic_smem_bytes launches "
-                  "profiled_launches duration metrics occupancy roofline findings ");
+                  "profiled_launches duration metrics occupancy roofline stalls findings skipped ");
     check_keys(at(k, "duration"), "total mean min max origin ");
     check_keys(at(k, "occupancy"), "theoretical achieved blocks_per_sm warps_per_sm limiter limits ");
     check_keys(at(k, "occupancy/limits"), "warps blocks registers shared barriers ");
-    check_keys(at(k, "roofline"), "points why needs ");
+    check_keys(at(k, "roofline"), "points why needs traffic ");
     check_keys(at(k, "findings/0"), "rule severity gain text evidence ");
     CHECK_STR(at(tree, "session/source")->valuestring, "modelled");
     CHECK_STR(at(tree, "session/started")->valuestring, "1970-01-01T00:00:01.000000000Z");
