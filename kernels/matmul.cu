@@ -9,12 +9,11 @@ __global__ void matmul_naive(const float *a, const float *b, float *c, int n)
     int col = blockIdx.x * blockDim.x + threadIdx.x;
     int row = blockIdx.y * blockDim.y + threadIdx.y;
     float sum = 0.0f;
-    if (row >= n || col >= n)
-        return;
-#pragma unroll 4
-    for (int k = 0; k < n; k++)
-        sum = __fmaf_rn(a[row * n + k], b[k * n + col], sum);
-    c[row * n + col] = sum;
+    if (row < n && col < n) {
+        for (int k = 0; k < n; k++)
+            sum += a[row * n + k] * b[k * n + col];
+        c[row * n + col] = sum;
+    }
 }
 
 template <int TILE> __global__ void matmul_tiled(const float *a, const float *b, float *c, int n)

@@ -9,11 +9,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CAP_SYS_ADMIN_BIT 21
@@ -292,6 +294,71 @@ static void probe_cupti(const char *root, struct ws_probe *out)
     }
 }
 
+static void probe_driver_and_cupti(const char *root, struct ws_probe *out)
+{
+    probe_driver(root, out);
+    probe_cupti(root, out);
+}
+
+/* Run a part of the probe in a process of its own: a driver or a CUPTI that crashes when it is asked must not take the
+ * answer about everything else with it. *out lies at the same address in both, so its pointers hold. */
+static bool in_child(void (*part)(const char *, struct ws_probe *), const char *root, struct ws_probe *out)
+{
+    static struct ws_probe copy;
+    int ends[2];
+    size_t n = 0;
+    pid_t child;
+    fflush(NULL);
+    if (pipe(ends) != 0)
+        return false;
+    child = fork();
+    if (child == 0) {
+        part(root, out);
+        while (n < sizeof *out) {
+            ssize_t done = write(ends[1], (const char *)out + n, sizeof *out - n);
+            if (done <= 0)
+                _exit(1);
+            n += (size_t)done;
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    while (child > 0 && n < sizeof copy) {
+        ssize_t got = read(ends[0], (char *)&copy + n, sizeof copy - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    close(ends[0]);
+    if (child > 0)
+        (void)waitpid(child, NULL, 0);
+    if (n != sizeof copy)
+        return false;
+    memcpy(out, &copy, sizeof copy);
+    return true;
+}
+
+/* Without the question about each GPU's chip, for which CUPTI talks to the driver. */
+static void probe_cupti_alone(const char *root, struct ws_probe *out)
+{
+    int devices = out->device_count;
+    out->device_count = 0;
+    probe_cupti(root, out);
+    out->device_count = devices;
+}
+
+static void probe_libraries(const char *root, struct ws_probe *out)
+{
+    if (in_child(probe_driver_and_cupti, root, out))
+        return;
+    if (!in_child(probe_driver, root, out))
+        snprintf(out->library_error, sizeof out->library_error, "the driver crashed when it was asked");
+    if (!in_child(probe_cupti_alone, root, out))
+        snprintf(out->cupti_error, sizeof out->cupti_error, "CUPTI crashed when it was asked");
+}
+
 void ws_probe_machine(const char *root, struct ws_probe *out)
 {
     memset(out, 0, sizeof *out);
@@ -299,8 +366,7 @@ void ws_probe_machine(const char *root, struct ws_probe *out)
     probe_system(root, out);
     probe_tools(root, out);
     probe_variables(out);
-    probe_driver(root, out);
-    probe_cupti(root, out);
+    probe_libraries(root, out);
     if (ws_install_find(WS_COLLECTOR_NAME, out->collector, sizeof out->collector) != 0)
         out->collector[0] = 0;
     if (ws_install_find(WS_PRELOAD_NAME, out->preload, sizeof out->preload) != 0)

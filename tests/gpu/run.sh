@@ -32,7 +32,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 # timed COMMAND…: milliseconds of wall time on stdout, the command's output thrown away
 timed() { local from; from=$(now_ms); "$@" >/dev/null 2>&1; echo $(($(now_ms) - from)); }
 median() { sort -n | awk '{v[NR]=$1} END{print NR%2 ? v[(NR+1)/2] : (v[NR/2]+v[NR/2+1])/2}'; }
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN{printf b>0 ? "%.2f" : "?", a/b}'; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN{if (b > 0) printf "%.2f", a / b; else printf "?"}'; }
 
 : >"$report"
 say "# GPU results, $(date -u +%Y-%m-%d)"
@@ -44,6 +44,14 @@ say
 
 say "## Doctor"
 "$ws" doctor >"$OUT/doctor.txt" 2>&1; check "warpsight doctor says profiling works" $?
+
+say
+say "## Ceilings of this board"
+"$ws" ceilings >"$OUT/ceilings.txt" 2>&1; check "warpsight ceilings" $?
+say
+say '```'
+tee -a "$report" <"$OUT/ceilings.txt"
+say '```'
 
 say
 say "## Reference kernels"
@@ -96,8 +104,8 @@ same "torch" python3 torch_small.py
 "$ws" run --name graph -o "$OUT/h200-graph.wscap" ./gpu-cases graph 20 >"$work/o" 2>"$work/e"; check "CUDA graph program profiled" $?
 "$ws" run --require-kernels --name streams ./gpu-cases streams 50 >"$work/o" 2>"$work/e"; check "four threads, four streams profiled" $?
 "$ws" run ./gpu-cases status 42 >"$work/o" 2>"$work/e"; [ $? -eq 42 ]; check "run returns the program's status 42" $?
-"$ws" run bash -c "./gpu-cases launches 200000 & sleep 1.2; kill -9 \$!; wait" >"$work/o" 2>"$work/e"
-"$ws" report --json >"$work/killed.json" && python3 -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(0 if sum(k['launches'] for k in r['kernels'])>1000 else 1)" "$work/killed.json"
+"$ws" run bash -c "./gpu-cases launches 3000000 & sleep 3; kill -9 \$!; wait" >"$work/o" 2>"$work/e"
+"$ws" report --json >"$OUT/killed.json" && python3 -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(0 if sum(k['launches'] for k in r['kernels'])>1000 else 1)" "$OUT/killed.json"
 check "a program killed by SIGKILL still has its session" $?
 
 say
@@ -130,7 +138,7 @@ trace_case() { # trace_case TITLE PAIRS PROGRAM…
     : >"$work/p"; : >"$work/t"; : >"$work/r"
     for i in $(seq "$pairs"); do
         p=$(timed "$@"); t=$(timed env LD_PRELOAD="$bundle/libwarpsight.so" WARPSIGHT_SET=trace "$@")
-        echo "$p" >>"$work/p"; echo "$t" >>"$work/t"; awk -v a="$t" -v b="$p" 'BEGIN{print a/b}' >>"$work/r"
+        echo "$p" >>"$work/p"; echo "$t" >>"$work/t"; awk -v a="$t" -v b="$p" 'BEGIN{printf "%.3f\n", a / b}' >>"$work/r"
     done
     say "| $title | $(median <"$work/p") | $(median <"$work/t") | $(median <"$work/r") |"
 }
