@@ -37,7 +37,7 @@ const SHORT_UNIT = /^[kMGTP]?(%|s|B|B\/s|FLOP\/s|FLOP\/B|Hz|[mµn]s|min)$/;
 
 /** code -> sentence, from the catalogue; set once by main.js. "%s" stands for the key that is missing. */
 export const reasons = signal(new Map());
-export const whyText = (v) => (v?.why ? (reasons.value.get(v.why) ?? v.why).replace("%s", v.needs ?? "an input") : "no value");
+export const whyText = (v) => (v?.why === "zero-denominator" && v.needs === "flop" ? "it does no FP32 or FP64 arithmetic" : v?.why ? (reasons.value.get(v.why) ?? v.why).replace("%s", v.needs ?? "an input") : "no value");
 export const Why = ({ v }) => html`<span class="why" title=${whyText(v)}>${whyText(v)}</span>`;
 
 /** A ws_value for people: the number with its unit, or why there is none. compact: no unit words, for columns. */

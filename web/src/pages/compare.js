@@ -3,7 +3,7 @@
 import { catalogue, useApi } from "../api.js";
 import { dims, exact, isPercent, percent, shortName } from "../format.js";
 import { query, setQuery } from "../router.js";
-import { Code, Mark, Panel, V, has, html, when } from "../ui.js";
+import { Code, Mark, Panel, V, Why, has, html, when } from "../ui.js";
 import { Table } from "../table.js";
 
 const METRICS = ["achieved_occupancy", "gld_efficiency", "gst_efficiency", "shared_bank_conflicts", "dram_bandwidth", "flop_rate"];
@@ -55,7 +55,7 @@ function Result({ d, keys, cat, floor, only }) {
     { key: "noise", title: "Noise", unit: "", hint: "Half the spread of the noisier side", num: true, get: (k) => k.duration?.noise ?? { value: null, why: "one launch" } },
     ...keys.map((key) => { const m = cat?.metrics.find((x) => x.key === key); return { key, title: m?.title ?? key, hint: m?.doc, num: true, sort: true, get: (k) => k.metrics?.[key]?.percent ?? k.metrics?.[key]?.delta ?? null, render: (k) => {
       const v = k.metrics?.[key];
-      if (!v || (!has(v.base) && !has(v.target))) return html`<span class="why" title=${v?.target?.why}>${v?.target?.why ?? "–"}</span>`;
+      if (!v || (!has(v.base) && !has(v.target))) return v ? html`<${Why} v=${v.target} />` : html`<span class="why">–</span>`;
       if (has(v.base) && has(v.target) && v.base.value === v.target.value) return html`<span class="soft"><${V} v=${v.target} unit=${m?.unit} compact /></span>`;
       return html`<span class="pair"><${V} v=${v.base} unit=${m?.unit} compact /><span class="soft"> → </span><${V} v=${v.target} unit=${m?.unit} compact />${v.percent !== null && v.percent !== undefined && Math.abs(v.percent) > floor ? html` <${Change} percent=${v.percent} noise=${floor} less=${LESS_IS_BETTER.has(key) || !isPercent(m?.unit) && !/rate|bandwidth/.test(key)} />` : ""}</span>`;
     } }; }),
