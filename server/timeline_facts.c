@@ -842,8 +842,8 @@ static bool is_memory_bound(const struct ws_kernel *k)
     struct ws_value ld = mean_of(k, WS_M_gld_bytes), st = mean_of(k, WS_M_gst_bytes);
     static const enum ws_metric_id once[] = {WS_M_fp32_add, WS_M_fp32_mul, WS_M_fp64_add, WS_M_fp64_mul};
     double flop = 0;
-    if (ws_has(busy))
-        return busy.number >= DRAM_BUSY;
+    if (ws_has(busy) && busy.number >= DRAM_BUSY)
+        return true;
     for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
         flop += ws_has(mean_of(k, once[i])) ? mean_of(k, once[i]).number : 0;
     flop += ws_has(mean_of(k, WS_M_fp32_fma)) ? 2 * mean_of(k, WS_M_fp32_fma).number : 0;
@@ -965,7 +965,11 @@ static int chain_facts(const struct loader *l, const struct ws_session *s, struc
     struct chain c = {.longest = 0};
     bool had_room;
     for (size_t i = 0; index && all && i < l->work.count; i++) {
-        struct link link;
+        struct link link = {NULL, NULL, 0};
+        if (is_host_copy(&l->work.at[i])) { /* the host may need what is in between */
+            end_chain(&c);
+            last = link;
+        }
         if (l->work.at[i].kind != WS_ACTIVITY_KERNEL)
             continue;
         link = link_of(l, all, s->kernel_count, index, &l->work.at[i]);
