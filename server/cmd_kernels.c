@@ -3,6 +3,7 @@
  * list: what there is. verify: holds a session against every .expect line and says expected, measured, verdict.
  * The lines are read and judged by analyzer/expect.c; the files are compiled in (kernels/<name>.expect). */
 #include "../analyzer/expect.h"
+#include "../analyzer/rules.h"
 #include "cli.h"
 #include "cmd.h"
 #include "json.h"
@@ -129,13 +130,8 @@ static bool is_rule(const struct ws_rule *rule, struct ws_word id)
     return strncmp(rule->id, id.at, id.length) == 0 && (rule->id[id.length] == '-' || rule->id[id.length] == 0);
 }
 
-static enum ws_expect_fired fired(void *user, struct ws_word name, struct ws_word rule)
+static enum ws_expect_fired fired_in(const struct ws_findings *f, struct ws_word rule)
 {
-    struct bench *bench = user;
-    const struct ws_findings *f;
-    if (!seek(bench, name))
-        return WS_RULE_NO_LAUNCH;
-    f = &bench->report->findings;
     for (size_t i = 0; i < f->count; i++)
         if (is_rule(f->item[i].rule, rule))
             return WS_RULE_FIRED;
@@ -144,6 +140,27 @@ static enum ws_expect_fired fired(void *user, struct ws_word name, struct ws_wor
         if (is_rule(f->skipped[i].rule, rule) && !f->skipped[i].yielded_to)
             return WS_RULE_NOT_RUN;
     return WS_RULE_QUIET;
+}
+
+/* Whether the session is `warpsight-kernels run NAME`: a word of its command line is the name. */
+static bool is_session_of(const struct ws_session *session, struct ws_word name)
+{
+    char word[80];
+    snprintf(word, sizeof word, "\"%.*s\"", (int)name.length, name.at);
+    return strstr(session->row.argv, word) != NULL;
+}
+
+/* A rule about the whole session is judged in the session of the program that NAME is; others on a kernel. */
+static enum ws_expect_fired fired(void *user, struct ws_word name, struct ws_word rule)
+{
+    struct bench *bench = user;
+    char id[8];
+    const struct ws_rule *known;
+    snprintf(id, sizeof id, "%.*s", (int)rule.length, rule.at);
+    known = ws_rules_find(id);
+    if (known && known->scope == WS_RULE_TIMELINE)
+        return is_session_of(bench->session, name) ? fired_in(bench->session->timeline, rule) : WS_RULE_NO_LAUNCH;
+    return seek(bench, name) ? fired_in(&bench->report->findings, rule) : WS_RULE_NO_LAUNCH;
 }
 
 static void describe(const struct ws_expect *line, char *out, size_t size)
