@@ -4,18 +4,62 @@
 
 #include "../analyzer/err.h"
 #include "cli.h"
+#include "dbfile.h"
 #include "ingest.h"
 #include "log.h"
 #include "paths.h"
+#include "serve_state.h"
 #include "text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MESSAGE 600
+/* Two scans of a daemon see what was there when we began; a large backlog takes longer. */
+#define DAEMON_LEAST_MS 250
+#define DAEMON_WAIT_MS 10000
+
+/* Whether a segment that was written to its end lies in the spool: SPOOL/TOKEN/AGENT/NUMBER.done. */
+static bool has_finished(const char *folder, int depth)
+{
+    char path[WS_PATH_MAX];
+    DIR *dir = opendir(folder);
+    const struct dirent *e;
+    bool found = false;
+    while (dir && !found && (e = readdir(dir)) != NULL) {
+        size_t n = strlen(e->d_name);
+        if (e->d_name[0] == '.')
+            continue;
+        if (depth == 0)
+            found = n > 5 && strcmp(e->d_name + n - 5, ".done") == 0;
+        else if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < sizeof path)
+            found = has_finished(path, depth - 1);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/* A daemon has the lock for good, and takes the spool ten times a second: only wait for it. False: there is none. */
+static bool left_to_daemon(const char *db, const char *spool)
+{
+    struct timespec pause = {0, 20000000};
+    struct ws_serve_state daemon;
+    char file[WS_PATH_MAX];
+    char message[MESSAGE];
+    bool exists;
+    if (ws_dbfile_resolve(db, false, file, &exists, message, sizeof message) != 0 ||
+        !ws_serve_state_find(file, &daemon))
+        return false;
+    for (int waited = 0; waited < DAEMON_WAIT_MS && (waited < DAEMON_LEAST_MS || has_finished(spool, 2)); waited += 20)
+        nanosleep(&pause, NULL);
+    return true;
+}
 
 /* Finished spools into the database. That this cannot be done is no reason not to read what is there, unless the
  * database itself is at fault. */
@@ -25,7 +69,7 @@ static int take_spool(const char *command, const char *db, const char *spool)
     struct ws_ingest done;
     char message[MESSAGE];
     int err;
-    if (!ws_ingest_has_work(spool))
+    if (!ws_ingest_has_work(spool) || left_to_daemon(db, spool))
         return WS_EXIT_OK;
     err = ws_store_open(&store, db, WS_STORE_WRITE | WS_STORE_WAIT, message, sizeof message);
     if (err == -WS_EBUSY || err == -WS_EPERM) {

@@ -378,6 +378,15 @@ def several_programs_at_once_are_all_there(d):
 
 
 @test
+def reading_commands_see_what_the_daemon_takes_at_once(d):
+    assert d.write("command", 3000).wait(60) == 0
+    start = time.monotonic()
+    sessions = json.loads(subprocess.check_output([PROGRAM, "list", "sessions", "--json"], env=d.env))["sessions"]
+    assert any(s["name"] == "command" and s["launches"] == 3000 for s in sessions)
+    assert time.monotonic() - start < 3 * SLOW
+
+
+@test
 def a_killed_program_is_no_longer_live(d):
     writer = d.write("killed", 2000, 1000)
     assert writer.stdout.readline() == b"ready\n"
