@@ -331,17 +331,18 @@ static bool has_token(const struct ws_http_head *head, const struct ws_http_poli
     return false;
 }
 
-/* The target without its token, byte for byte; it cannot leave this host, for it starts with one slash. */
-static void strip_token(const char *target, char out[WS_HTTP_TARGET_MAX + 1])
+/* The target without its token, otherwise byte for byte; it cannot leave this host, for it starts with one slash.
+ * Pairs are counted as decode_query() counted them: "%74oken" is a token, too, and would lead here again. */
+static void strip_token(const struct ws_http_request *rq, const char *target, char out[WS_HTTP_TARGET_MAX + 1])
 {
     const char *query = strchr(target, '?');
     size_t n = query ? (size_t)(query - target) : strlen(target);
+    size_t param = 0;
     char mark = '?';
     memcpy(out, target, n);
     for (const char *s = query ? query + 1 : target + n; *s;) {
         size_t pair = strcspn(s, "&");
-        size_t name = strcspn(s, "=&");
-        if (pair > 0 && !(name == 5 && strncmp(s, "token", 5) == 0)) {
+        if (pair > 0 && strcmp(rq->params[param++].name, "token") != 0) {
             out[n++] = mark;
             memcpy(out + n, s, pair);
             n += pair;
@@ -361,7 +362,7 @@ static bool check_token(const struct ws_http_head *head, const struct ws_http_po
         return refuse(v, 401, "bad_token", "open the URL that `warpsight serve` printed", "the token is wrong");
     if (given) {
         v->status = 303;
-        strip_token(head->target, v->location);
+        strip_token(rq, head->target, v->location);
         return false;
     }
     if (rq->route->access == WS_ACCESS_TOKEN && !rq->has_token)

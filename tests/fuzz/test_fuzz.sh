@@ -33,6 +33,12 @@ open(folder + "/sealed", "wb").write(out)
 PY
         rm -f "$seeds/whole"
     fi
+    if [ "$name" = fuzz_http ]; then
+        token=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        printf 'GET\n/api/v1/sessions/1/kernels?sort=-mean&filter=a%%20b&limit=5\nHost: localhost:7750\nAuthorization: Bearer %s' $token >"$seeds/api"
+        printf 'PUT\n/api/v1/sessions/1/note\nHost: [::1]:7750\nCookie: warpsight_7750=%s\nX-WarpSight: 1\nContent-Type: application/json\nContent-Length: 9\nOrigin: http://127.0.0.1:7750' $token >"$seeds/put"
+        printf 'GET\n/sessions/1?token=%s&x=1\nHost: 127.0.0.1:7750\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: navigate\nSec-Fetch-Dest: document' $token >"$seeds/page"
+    fi
     if "$program" -max_total_time="$seconds" -max_len=16384 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="$B/fuzz/$name." "$corpus" "$seeds" >"$B/fuzz/$name.log" 2>&1; then
         echo "PASS $name: $(grep -o 'number_of_executed_units: *[0-9]*' "$B/fuzz/$name.log" | tr -s ' ')"

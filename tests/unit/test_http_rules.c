@@ -271,6 +271,8 @@ TEST(token_in_the_url_of_a_page_becomes_a_cookie_and_leaves_the_url)
         {"/?token=" TOKEN, 303, "/"},
         {"/sessions/3?token=" TOKEN "&sort=-mean", 303, "/sessions/3?sort=-mean"},
         {"/sessions?a=%20&token=" TOKEN "&b", 303, "/sessions?a=%20&b"},
+        {"/?%74oken=" TOKEN "&a=1", 303, "/?a=1"},
+        {"/?a=token&&token=" TOKEN "&token=x", 303, "/?a=token"},
         {"/?token=" WRONG, 401, ""},
         {"/?token=", 401, ""},
         {"/?token", 401, ""},
