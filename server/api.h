@@ -38,6 +38,7 @@ struct ws_call {
     const void *lent;    /* static bytes to send instead of what was written */
     size_t lent_bytes;
     FILE *file;      /* a temporary file to send instead; closed by http.c */
+    bool is_cached;  /* the text came from the answer cache */
     bool is_stream;  /* an event stream follows */
     int retry_after; /* seconds; 0 = none */
     FILE *out;       /* memory stream */
@@ -62,7 +63,8 @@ void ws_call_fail(struct ws_call *call, int status, const char *code, const char
 /* The same for an error of a store, or 404 session_not_found for -WS_ENOENT. */
 void ws_call_fail_store(struct ws_call *call, int err);
 
-/* Set the ETag of the present revision. True: the browser has this already, the answer is 304. */
+/* Set the ETag of the present revision (of the session that the path names, else of all). True: the answer is there
+ * already: 304 for a browser that has it, or the text of an earlier call. */
 bool ws_call_unchanged(struct ws_call *call);
 
 /* A reader of the database, given back at the end of the call; NULL: the answer is an error already. */

@@ -119,7 +119,7 @@ void ws_api_sessions(struct ws_call *call)
 
 bool ws_call_session(struct ws_call *call, int64_t id, const struct ws_cached **out)
 {
-    uint64_t revision = atomic_load(&call->daemon->revision);
+    uint64_t revision = ws_daemon_session_revision(call->daemon, id);
     struct ws_store *store = ws_call_store(call);
     int err;
     if (!store)
@@ -261,7 +261,7 @@ static int change(struct ws_daemon *d, int64_t id, const char *note)
     }
     pthread_mutex_unlock(&d->write_lock);
     if (err == 0)
-        ws_daemon_changed(d);
+        ws_daemon_changed(d, &id, 1);
     return err;
 }
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * call.c: what handlers share: the memory of an answer, errors, ETags, readers, whole-number parameters. */
 #include "../analyzer/err.h"
+#include "answer_cache.h"
 #include "api.h"
 #include "cli.h"
 #include "log.h"
 
 #include <inttypes.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool ws_call_begin(struct ws_call *call)
 {
     call->out = open_memstream(&call->text, &call->text_bytes);
+    if (call->out)
+        (void)__fsetlocking(call->out, FSETLOCKING_BYCALLER); /* one thread; a lock per character costs a third */
     call->json = (struct ws_json){.out = call->out};
     return call->out != NULL;
 }
@@ -81,13 +85,16 @@ void ws_call_fail_store(struct ws_call *call, int err)
 
 bool ws_call_unchanged(struct ws_call *call)
 {
-    snprintf(call->etag, sizeof call->etag, "\"%016" PRIx64 "-%" PRIu64 "\"", call->daemon->boot,
-             (uint64_t)atomic_load(&call->daemon->revision));
+    int64_t session = call->request->ids[0];
+    uint64_t revision =
+        session ? ws_daemon_session_revision(call->daemon, session) : (uint64_t)atomic_load(&call->daemon->revision);
+    snprintf(call->etag, sizeof call->etag, "\"%016" PRIx64 "-%" PRIu64 "\"", call->daemon->boot, revision);
     call->cache = WS_CACHE_ASK;
-    if (!call->request->if_none_match || !ws_http_etag_matches(call->request->if_none_match, call->etag))
-        return false;
-    call->status = 304;
-    return true;
+    if (call->request->if_none_match && ws_http_etag_matches(call->request->if_none_match, call->etag)) {
+        call->status = 304;
+        return true;
+    }
+    return ws_answer_cache_take(call);
 }
 
 struct ws_store *ws_call_store(struct ws_call *call)

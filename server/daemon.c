@@ -35,12 +35,49 @@ int64_t ws_daemon_now_ns(void)
 
 /* --- revision --- */
 
-void ws_daemon_changed(struct ws_daemon *d)
+/* Under event_lock. The place of a session; else a free one; else the oldest, which becomes the floor of the rest. */
+static void touch(struct ws_daemon *d, int64_t session, uint64_t revision)
 {
+    size_t at = 0;
+    for (size_t i = 0; i < WS_DAEMON_TOUCHED; i++) {
+        if (d->touched[i].session == session) {
+            at = i;
+            break;
+        }
+        if (d->touched[i].revision < d->touched[at].revision)
+            at = i;
+    }
+    if (d->touched[at].session != session && d->touched[at].revision > d->floor)
+        d->floor = d->touched[at].revision;
+    d->touched[at].session = session;
+    d->touched[at].revision = revision;
+}
+
+void ws_daemon_changed(struct ws_daemon *d, const int64_t *sessions, size_t count)
+{
+    uint64_t revision;
     pthread_mutex_lock(&d->event_lock);
-    atomic_fetch_add(&d->revision, 1);
+    revision = atomic_fetch_add(&d->revision, 1) + 1;
+    for (size_t i = 0; sessions && i < count; i++)
+        touch(d, sessions[i], revision);
+    if (!sessions) {
+        d->floor = revision;
+        memset(d->touched, 0, sizeof d->touched);
+    }
     pthread_cond_broadcast(&d->event);
     pthread_mutex_unlock(&d->event_lock);
+}
+
+uint64_t ws_daemon_session_revision(struct ws_daemon *d, int64_t session)
+{
+    uint64_t revision;
+    pthread_mutex_lock(&d->event_lock);
+    revision = d->floor;
+    for (size_t i = 0; i < WS_DAEMON_TOUCHED; i++)
+        if (d->touched[i].session == session)
+            revision = d->touched[i].revision;
+    pthread_mutex_unlock(&d->event_lock);
+    return revision;
 }
 
 uint64_t ws_daemon_wait(struct ws_daemon *d, uint64_t seen, unsigned ms)
@@ -155,24 +192,39 @@ static int take_open(void *state, const struct ws_open_process *row)
     return 0;
 }
 
-/* True if other sessions run than before. Takes write_lock. */
-static bool find_live(struct ws_daemon *d)
+/* Sessions that changed in one round. */
+struct changes {
+    int64_t ids[WS_INGEST_SESSIONS + 2 * WS_DAEMON_LIVE];
+    size_t count;
+    bool any, all; /* all: more than are named */
+};
+
+static void name_changes(struct changes *c, const int64_t *ids, size_t count)
+{
+    for (size_t i = 0; i < count && c->count < sizeof c->ids / sizeof c->ids[0]; i++)
+        c->ids[c->count++] = ids[i];
+    c->any |= count > 0;
+}
+
+/* Look who runs; sessions that begin or cease to run have changed. Takes write_lock. */
+static void find_live(struct ws_daemon *d, struct changes *changes)
 {
     struct alive a = {.count = 0};
-    bool changed;
     int err;
     read_boot(a.boot);
     pthread_mutex_lock(&d->write_lock);
     err = ws_store_each_open_process(d->writer, take_open, &a);
     pthread_mutex_unlock(&d->write_lock);
     if (err != 0)
-        return false;
+        return;
     pthread_mutex_lock(&d->event_lock);
-    changed = a.count != d->live_count || memcmp(a.ids, d->live, a.count * sizeof *a.ids) != 0;
+    if (a.count != d->live_count || memcmp(a.ids, d->live, a.count * sizeof *a.ids) != 0) {
+        name_changes(changes, d->live, d->live_count);
+        name_changes(changes, a.ids, a.count);
+    }
     memcpy(d->live, a.ids, sizeof d->live);
     d->live_count = a.count;
     pthread_mutex_unlock(&d->event_lock);
-    return changed;
 }
 
 size_t ws_daemon_live(struct ws_daemon *d, int64_t out[WS_DAEMON_LIVE])
@@ -202,18 +254,18 @@ static void count_ingest(struct ws_daemon *d, const struct ws_ingest *done, int6
     atomic_store(&t->last_ns, (uint64_t)ws_daemon_now_ns());
 }
 
-/* Take what is whole in the spool. True if something changed. */
-static bool scan(struct ws_daemon *d)
+/* Take what is whole in the spool. */
+static void scan(struct ws_daemon *d, struct changes *changes)
 {
     struct ws_ingest done;
     char text[256];
     int64_t start = ws_daemon_now_ns();
-    bool changed;
     int err;
     if (!ws_ingest_has_work(d->spool)) {
         atomic_store(&d->totals.scanned_ns, (uint64_t)start);
         atomic_store(&d->totals.backlog, 0);
-        return atomic_exchange(&d->totals.live_agents, 0) != 0; /* the last program ended */
+        changes->any = atomic_exchange(&d->totals.live_agents, 0) != 0; /* the last program ended */
+        return;
     }
     pthread_mutex_lock(&d->write_lock);
     check_disk(d, text);
@@ -221,7 +273,7 @@ static bool scan(struct ws_daemon *d)
         set_problem(d, text);
         pthread_mutex_unlock(&d->write_lock);
         atomic_store(&d->totals.backlog, folder_bytes(d->spool, 2));
-        return false;
+        return;
     }
     err = ws_ingest_spool(d->writer, d->spool, &done);
     if (err == -WS_EPERM)
@@ -233,19 +285,23 @@ static bool scan(struct ws_daemon *d)
     if (err == 0)
         atomic_store(&d->totals.scanned_ns, (uint64_t)ws_daemon_now_ns());
     count_ingest(d, &done, ws_daemon_now_ns() - start);
-    changed = atomic_exchange(&d->totals.live_agents, done.live) != done.live;
-    return changed || done.count.frames > 0 || done.segments > 0;
+    changes->any =
+        atomic_exchange(&d->totals.live_agents, done.live) != done.live || done.count.frames > 0 || done.segments > 0;
+    changes->all = done.session_count > WS_INGEST_SESSIONS;
+    name_changes(changes, done.sessions,
+                 done.session_count < WS_INGEST_SESSIONS ? done.session_count : WS_INGEST_SESSIONS);
 }
 
 /* One round: what came, and who runs. A program may also end without a word. */
 static bool scan_and_tell(struct ws_daemon *d, bool look_for_ends)
 {
-    bool changed = scan(d);
-    if (changed || look_for_ends)
-        changed |= find_live(d);
-    if (changed)
-        ws_daemon_changed(d);
-    return changed;
+    struct changes changes = {.count = 0};
+    scan(d, &changes);
+    if (changes.any || look_for_ends)
+        find_live(d, &changes);
+    if (changes.any)
+        ws_daemon_changed(d, changes.all ? NULL : changes.ids, changes.count);
+    return changes.any;
 }
 
 static void *ingest_thread(void *state)

@@ -15,10 +15,11 @@
 #include <stdint.h>
 
 enum {
-    WS_DAEMON_READERS = 8,  /* connections kept open between requests: about 2 MB each when warm */
-    WS_DAEMON_STREAMS = 16, /* event streams at most */
-    WS_DAEMON_LIVE = 64,    /* running sessions that are told apart */
-    WS_DAEMON_ROUTES = 64,  /* room for request counters */
+    WS_DAEMON_READERS = 8,   /* connections kept open between requests: about 2 MB each when warm */
+    WS_DAEMON_STREAMS = 16,  /* event streams at most */
+    WS_DAEMON_LIVE = 64,     /* running sessions that are told apart */
+    WS_DAEMON_TOUCHED = 256, /* sessions whose last change is remembered one by one */
+    WS_DAEMON_ROUTES = 64,   /* room for request counters */
 };
 
 /* Running totals, each written by one thread or atomically, read by any. */
@@ -48,11 +49,16 @@ struct ws_daemon {
     _Atomic uint64_t revision; /* grows with every change of the database */
     struct ws_daemon_totals totals;
 
-    pthread_mutex_t event_lock; /* guards the wait for a new revision, problem and live */
+    pthread_mutex_t event_lock; /* guards the wait for a new revision, and all up to floor */
     pthread_cond_t event;
     char problem[256];            /* why nothing can be stored now; "" = all is well */
     int64_t live[WS_DAEMON_LIVE]; /* sessions of which a program runs */
     size_t live_count;
+    struct {
+        int64_t session;
+        uint64_t revision;
+    } touched[WS_DAEMON_TOUCHED]; /* the revision of a session's last change; session 0 = free */
+    uint64_t floor;               /* of all others: not later than this */
 
     pthread_mutex_t write_lock; /* guards writer; held for a whole scan of the spool */
     struct ws_store *writer;
@@ -87,8 +93,11 @@ int ws_daemon_reader_take(struct ws_daemon *d, struct ws_store **out, char *mess
 /* broken: it failed and is not to be used again. */
 void ws_daemon_reader_give(struct ws_daemon *d, struct ws_store *store, bool broken);
 
-/* Something in the database changed: wakes the streams. */
-void ws_daemon_changed(struct ws_daemon *d);
+/* Something of these sessions changed (NULL: of any): the revision grows, the streams wake. */
+void ws_daemon_changed(struct ws_daemon *d, const int64_t *sessions, size_t count);
+
+/* The revision at which a session changed last, or a later one; what is kept of it is good as long as this stays. */
+uint64_t ws_daemon_session_revision(struct ws_daemon *d, int64_t session);
 
 /* Wait until the revision differs from seen, the daemon stops, or ms are over. Returns the revision. */
 uint64_t ws_daemon_wait(struct ws_daemon *d, uint64_t seen, unsigned ms);

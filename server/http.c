@@ -6,6 +6,7 @@
 #include "http.h"
 
 #include "../analyzer/err.h"
+#include "answer_cache.h"
 #include "api.h"
 #include "log.h"
 
@@ -393,6 +394,7 @@ static enum MHD_Result answer(struct ws_http *http, struct MHD_Connection *conne
         ws_call_fail(&call, 413, "body_too_large", "", "the body has more than %d bytes", WS_HTTP_BODY_MAX);
     else
         x->request.route->handler(&call);
+    ws_answer_cache_keep(&call);
     count_request(http, x->request.route, call.status);
     result = send_call(http, connection, &call, NULL, x->is_too_large);
     ws_call_end(&call);

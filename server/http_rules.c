@@ -438,6 +438,7 @@ void ws_http_decide(const struct ws_http_head *head, const struct ws_http_policy
                     struct ws_http_request *request, struct ws_http_verdict *verdict)
 {
     request->route = NULL;
+    request->target = head->target;
     request->param_count = 0;
     request->has_token = false;
     request->is_head = strcmp(head->method, "HEAD") == 0;

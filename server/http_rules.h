@@ -49,6 +49,7 @@ struct ws_http_request {
     size_t param_count;
     bool is_head;                                           /* HEAD: answered as GET without the body */
     bool has_token;                                         /* the right one, or none is asked for */
+    const char *target;                                     /* as sent, lent from the head */
     const char *if_none_match;                              /* lent from the head, or NULL */
     char text[WS_HTTP_TARGET_MAX + WS_HTTP_PARAMS_MAX + 2]; /* the decoded path, then names and values of params */
 };

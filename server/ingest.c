@@ -452,6 +452,9 @@ int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_ingest 
     out->count = *ws_frames_counted(w.frames);
     ids = ws_frames_sessions(w.frames, &count);
     out->newest_session = newest(ids, count);
+    out->session_count = (uint32_t)count;
+    for (size_t i = 0; i < count && i < WS_INGEST_SESSIONS; i++)
+        out->sessions[i] = ids[i];
     ws_frames_free(w.frames);
     return err;
 }

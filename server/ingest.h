@@ -8,12 +8,16 @@
 
 #include "frames.h"
 
+enum { WS_INGEST_SESSIONS = 64 };
+
 struct ws_ingest {
     struct ws_frames_count count;
-    uint32_t segments;      /* read to their end */
-    uint32_t kept;          /* segments of an unknown format, left where they are */
-    uint32_t live;          /* agents that still write */
-    int64_t newest_session; /* highest id that got rows, 0 = none */
+    uint32_t segments;                    /* read to their end */
+    uint32_t kept;                        /* segments of an unknown format, left where they are */
+    uint32_t live;                        /* agents that still write */
+    int64_t newest_session;               /* highest id that got rows, 0 = none */
+    int64_t sessions[WS_INGEST_SESSIONS]; /* that got rows */
+    uint32_t session_count;               /* more than WS_INGEST_SESSIONS: the others are not named */
 };
 
 /* Whether there is anything in the spool at all; cheap. A folder that is not ours counts as empty. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * session_cache.h: sessions as report.c loads them, kept between requests, with the few numbers of each kernel that
- * sorting, filtering and comparing need. Valid for one revision of the database. Everything handed out is
+ * sorting, filtering and comparing need. Valid for one revision of the session. Everything handed out is
  * only read, so that many requests share it.
  * Analyses themselves (50 KiB a kernel) are made anew where they are shown. */
 #ifndef WS_SERVER_SESSION_CACHE_H
@@ -29,7 +29,7 @@ struct ws_cached {
 };
 
 /* The session, loaded if need be; give it back. Any thread; two requests for a session that is not there load it once.
- *   revision  of the database, read before
+ *   revision  ws_daemon_session_revision(), read before
  *   errors    of ws_report_load */
 int ws_session_cache_take(struct ws_store *store, int64_t id, uint64_t revision, const struct ws_cached **out);
 void ws_session_cache_give(const struct ws_cached *cached);

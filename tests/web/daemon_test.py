@@ -411,6 +411,22 @@ def etag_spares_what_did_not_change(d):
 
 
 @test
+def a_session_that_rests_keeps_its_etag_while_another_runs(d):
+    rests = d.fill("rests", 100)
+    first = d.ask("/api/v1/sessions/%d/kernels" % rests)
+    writer = d.write("moves", 2000, 50)
+    assert writer.wait(30) == 0
+    wait_for(lambda: any(s["name"] == "moves" and s["launches"] == 2000 and not s["live"] for s in d.json("sessions")["sessions"]))
+    again = d.ask("/api/v1/sessions/%d/kernels" % rests)
+    assert again.headers["ETag"] == first.headers["ETag"] and again.body == first.body
+    moves = next(s["id"] for s in d.json("sessions")["sessions"] if s["name"] == "moves")
+    before = d.ask("/api/v1/sessions/%d" % moves)
+    d.ask("/api/v1/sessions/%d/note" % moves, "PUT", {"X-WarpSight": "1", "Content-Type": "application/json"}, '{"note":"new"}')
+    after = d.ask("/api/v1/sessions/%d" % moves)
+    assert after.headers["ETag"] != before.headers["ETag"] and json.loads(after.body)["session"]["note"] == "new"
+
+
+@test
 def pages_of_sessions_and_kernels_hold_each_once(d):
     sid = d.fill("pages", 2300, 23)
     for path, key in ("sessions?", "sessions"), ("sessions/%d/kernels?metrics=&" % sid, "kernels"), \
