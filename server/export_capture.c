@@ -657,7 +657,7 @@ int ws_export_capture_to(struct ws_store *store, int64_t session_id, FILE *out)
 {
     struct export e = {.store = store, .session_id = session_id, .w = {.out = out}};
     int err;
-    e.w.frame = malloc(WS_WIRE_FRAME_MAX);
+    e.w.frame = malloc((size_t)WS_WIRE_FRAME_MAX);
     err = e.w.frame ? write_all(&e) : -WS_ENOMEM;
     free(e.w.frame);
     free(e.kernels);

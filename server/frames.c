@@ -933,6 +933,12 @@ static bool is_segment(const uint8_t *at, size_t length)
     return length >= 8 && memcmp(at, WS_WIRE_SEGMENT_MAGIC, 8) == 0;
 }
 
+/* A frame that is cut waits for its rest as long as any may come; a damaged one until its writer is done. */
+static bool may_skip(int got, bool is_final, bool at_end)
+{
+    return got == -WS_ESHORT ? at_end : is_final || at_end;
+}
+
 int ws_frames_take(struct ws_frames *in, const uint8_t *at, size_t length, bool is_final, bool at_end, size_t *consumed)
 {
     size_t done = 0;
@@ -944,13 +950,11 @@ int ws_frames_take(struct ws_frames *in, const uint8_t *at, size_t length, bool 
             if (check_seq(in, frame.seq))
                 err = take_frame(in, &frame);
             done += WS_WIRE_FRAME_BYTES + (size_t)frame.length;
-        } else if (is_segment(at + done, length - done)) {
-            break;
-        } else if (got == -WS_ESHORT ? at_end : is_final || at_end) {
-            done += skip(in, at + done, length - done);
-        } else {
-            break;
+            continue;
         }
+        if (is_segment(at + done, length - done) || !may_skip(got, is_final, at_end))
+            break;
+        done += skip(in, at + done, length - done);
     }
     *consumed = done;
     return err;

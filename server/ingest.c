@@ -459,46 +459,69 @@ int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_ingest 
     return err;
 }
 
-/* Whether a folder has an entry that fits. */
-static bool has_entry(const char *path, int (*wants)(const struct dirent *e))
+/* Whether a segment's writer is done with it: renamed, or gone without its lock. */
+static bool is_finished(const char *folder, const char *name)
 {
-    DIR *dir = opendir(path);
-    const struct dirent *e;
-    bool found = false;
-    if (!dir)
+    char path[WS_PATH_MAX + 264];
+    struct stat st;
+    uint32_t number;
+    bool is_open;
+    bool is_free;
+    int fd;
+    if (!is_segment(name, &number, &is_open))
         return false;
-    while (!found && (e = readdir(dir)) != NULL)
-        found = wants(e) != 0;
+    if (!is_open)
+        return true;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    /* Without a header it is not locked yet, perhaps; trying the lock then would be in its writer's way. */
+    is_free = fstat(fd, &st) == 0 && st.st_size >= WS_WIRE_SEGMENT_BYTES && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    close(fd);
+    return is_free;
+}
+
+static enum ws_spool_work agent_work(const char *folder)
+{
+    DIR *dir = is_our_folder(folder) ? opendir(folder) : NULL;
+    enum ws_spool_work most = WS_SPOOL_EMPTY;
+    const struct dirent *e;
+    if (!dir)
+        return WS_SPOOL_EMPTY;
+    while (most != WS_SPOOL_FINISHED && (e = readdir(dir)) != NULL)
+        if (wants_segment(e))
+            most = is_finished(folder, e->d_name) ? WS_SPOOL_FINISHED : WS_SPOOL_LIVE;
     closedir(dir);
-    return found;
+    return most;
 }
 
-static bool token_has_work(const char *folder)
+/* The most that any fitting entry of a folder has to give. */
+static enum ws_spool_work most_work(const char *folder, int (*wants)(const struct dirent *e),
+                                    enum ws_spool_work (*work)(const char *path))
 {
     struct dirent **names = NULL;
-    int count = is_our_folder(folder) ? scandir(folder, &names, wants_agent, NULL) : 0;
-    bool found = false;
-    for (int i = 0; i < count && !found; i++) {
-        char agent[WS_PATH_MAX];
-        int n = snprintf(agent, sizeof agent, "%s/%s", folder, names[i]->d_name);
-        found = n > 0 && (size_t)n < sizeof agent && has_entry(agent, wants_segment);
+    int count = is_our_folder(folder) ? scandir(folder, &names, wants, NULL) : 0;
+    enum ws_spool_work most = WS_SPOOL_EMPTY;
+    for (int i = 0; i < count && most != WS_SPOOL_FINISHED; i++) {
+        char path[WS_PATH_MAX];
+        int n = snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+        enum ws_spool_work one = n > 0 && (size_t)n < sizeof path ? work(path) : WS_SPOOL_EMPTY;
+        if (one > most)
+            most = one;
     }
     free_names(names, count);
-    return found;
+    return most;
 }
 
-bool ws_ingest_has_work(const char *spool)
+static enum ws_spool_work token_work(const char *folder)
 {
-    struct dirent **names = NULL;
-    int count = is_our_folder(spool) ? scandir(spool, &names, wants_token, NULL) : 0;
-    bool found = false;
-    for (int i = 0; i < count && !found; i++) {
-        char folder[WS_PATH_MAX];
-        int n = snprintf(folder, sizeof folder, "%s/%s", spool, names[i]->d_name);
-        found = n > 0 && (size_t)n < sizeof folder && token_has_work(folder);
-    }
-    free_names(names, count);
-    return found;
+    return most_work(folder, wants_agent, agent_work);
+}
+
+enum ws_spool_work ws_ingest_has_work(const char *spool)
+{
+    return most_work(spool, wants_token, token_work);
 }
 
 /* --- capture files --- */

@@ -20,8 +20,13 @@ struct ws_ingest {
     uint32_t session_count;               /* more than WS_INGEST_SESSIONS: the others are not named */
 };
 
-/* Whether there is anything in the spool at all; cheap. A folder that is not ours counts as empty. */
-bool ws_ingest_has_work(const char *spool);
+/* What the spool holds; cheap. A folder that is not ours counts as empty. */
+enum ws_spool_work {
+    WS_SPOOL_EMPTY = 0,
+    WS_SPOOL_LIVE,     /* only segments that are being written */
+    WS_SPOOL_FINISHED, /* at least one segment whose writer is done with it */
+};
+enum ws_spool_work ws_ingest_has_work(const char *spool);
 
 /* Take everything that is whole. A spool that does not exist is empty.
  *   out     what was done, also when the result is not 0

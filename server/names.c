@@ -9,6 +9,7 @@
 #include <string.h>
 
 /* libstdc++'s; it has no C header. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier): the ABI's own name */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
 /* A result above this helps nobody. */

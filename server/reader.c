@@ -11,7 +11,6 @@
 #include "serve_state.h"
 #include "text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,27 +22,7 @@
 /* Two scans of a daemon see what was there when we began; a large backlog takes longer. */
 #define DAEMON_LEAST_MS 250
 #define DAEMON_WAIT_MS 10000
-
-/* Whether a segment that was written to its end lies in the spool: SPOOL/TOKEN/AGENT/NUMBER.done. */
-static bool has_finished(const char *folder, int depth)
-{
-    char path[WS_PATH_MAX];
-    DIR *dir = opendir(folder);
-    const struct dirent *e;
-    bool found = false;
-    while (dir && !found && (e = readdir(dir)) != NULL) {
-        size_t n = strlen(e->d_name);
-        if (e->d_name[0] == '.')
-            continue;
-        if (depth == 0)
-            found = n > 5 && strcmp(e->d_name + n - 5, ".done") == 0;
-        else if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < sizeof path)
-            found = has_finished(path, depth - 1);
-    }
-    if (dir)
-        closedir(dir);
-    return found;
-}
+#define WRITER_WAIT_MS 10000
 
 /* A daemon has the lock for good, and takes the spool ten times a second: only wait for it. False: there is none. */
 static bool left_to_daemon(const char *db, const char *spool)
@@ -56,9 +35,29 @@ static bool left_to_daemon(const char *db, const char *spool)
     if (ws_dbfile_resolve(db, false, file, &exists, message, sizeof message) != 0 ||
         !ws_serve_state_find(file, &daemon))
         return false;
-    for (int waited = 0; waited < DAEMON_WAIT_MS && (waited < DAEMON_LEAST_MS || has_finished(spool, 2)); waited += 20)
+    for (int waited_ms = 0; waited_ms < DAEMON_WAIT_MS; waited_ms += 20) {
+        if (waited_ms >= DAEMON_LEAST_MS && ws_ingest_has_work(spool) != WS_SPOOL_FINISHED)
+            break;
         nanosleep(&pause, NULL);
+    }
     return true;
+}
+
+/* A writer for the spool. Another command may hold the database and take the spool itself: we wait for what is
+ * finished, but not for programs that still run. *out stays NULL when there is nothing left to do. */
+static int open_writer(const char *db, const char *spool, struct ws_store **out, char *message, size_t cap)
+{
+    const struct timespec pause = {0, 20000000};
+    int err = -WS_EBUSY;
+    for (int waited_ms = 0; err == -WS_EBUSY && waited_ms <= WRITER_WAIT_MS; waited_ms += 20) {
+        enum ws_spool_work work = ws_ingest_has_work(spool);
+        if (work == WS_SPOOL_EMPTY || (work == WS_SPOOL_LIVE && waited_ms > 0))
+            return 0;
+        if (waited_ms > 0)
+            nanosleep(&pause, NULL);
+        err = ws_store_open(out, db, WS_STORE_WRITE, message, cap);
+    }
+    return err;
 }
 
 /* Finished spools into the database. That this cannot be done is no reason not to read what is there, unless the
@@ -69,15 +68,17 @@ static int take_spool(const char *command, const char *db, const char *spool)
     struct ws_ingest done;
     char message[MESSAGE];
     int err;
-    if (!ws_ingest_has_work(spool) || left_to_daemon(db, spool))
+    if (ws_ingest_has_work(spool) == WS_SPOOL_EMPTY || left_to_daemon(db, spool))
         return WS_EXIT_OK;
-    err = ws_store_open(&store, db, WS_STORE_WRITE | WS_STORE_WAIT, message, sizeof message);
+    err = open_writer(db, spool, &store, message, sizeof message);
     if (err == -WS_EBUSY || err == -WS_EPERM) {
         ws_log(WS_WARN, command, "sessions in the spool are not shown yet: %s", message);
         return WS_EXIT_OK;
     }
     if (err != 0)
         return ws_cli_failed(command, "%s", message);
+    if (!store)
+        return WS_EXIT_OK;
     err = ws_ingest_spool(store, spool, &done);
     if (err == -WS_EPERM)
         ws_log(WS_WARN, command, "the spool %s is not taken: it belongs to another user", spool);

@@ -363,33 +363,47 @@ static void count_missing(struct missing *m, const struct ws_report *report)
     }
 }
 
-/* Raw metrics that no kernel has, by set and reason. */
+/* Of a set, the metrics that every kernel lacks for the same reason: how many, and the first. */
+static unsigned count_set(const struct missing *m, unsigned set, unsigned why, const char **first)
+{
+    unsigned n = 0;
+    for (unsigned i = WS_METRIC_COUNT; i-- > 0;) {
+        const struct ws_metric *row = ws_metric_get((enum ws_metric_id)i);
+        bool is_counter = row->kind == WS_KIND_RAW && *row->cupti != 0;
+        if (!is_counter || (unsigned)row->set != set || m->count[i] != m->kernels || m->why[i] != why)
+            continue;
+        n++;
+        *first = row->key;
+    }
+    return n;
+}
+
+static bool put_set(const struct ws_text_out *t, const struct missing *m, unsigned set, bool is_first)
+{
+    bool any = false;
+    for (unsigned why = 1; why < WS_WHY_COUNT; why++) {
+        const char *first = "";
+        unsigned n = count_set(m, set, why, &first);
+        if (n == 0)
+            continue;
+        if (is_first && !any)
+            ws_text_put(t, WS_BOLD, "Not collected\n");
+        any = true;
+        ws_text_printf(t, WS_PLAIN, "  %-11s %s%s: %u metric%s: %s", ws_set_name((enum ws_set)set), first,
+                       n > 1 ? ", …" : "", n, n == 1 ? "" : "s", ws_why_text((enum ws_why)why));
+        if (why == WS_WHY_NOT_COLLECTED)
+            ws_text_printf(t, WS_DIM, " (run --set %s)", ws_set_name((enum ws_set)set));
+        ws_text_put(t, WS_PLAIN, "\n");
+    }
+    return any;
+}
+
+/* Counters that no kernel has, by set and reason. */
 static void put_missing(const struct ws_text_out *t, const struct missing *m)
 {
     bool any = false;
     for (unsigned set = 0; set < WS_SET_COUNT; set++)
-        for (unsigned why = 1; why < WS_WHY_COUNT; why++) {
-            unsigned n = 0;
-            const char *first = "";
-            for (unsigned i = 0; i < WS_METRIC_COUNT; i++) {
-                const struct ws_metric *row = ws_metric_get((enum ws_metric_id)i);
-                if (row->kind != WS_KIND_RAW || (unsigned)row->set != set || m->count[i] != m->kernels ||
-                    m->why[i] != why || *row->cupti == 0)
-                    continue;
-                if (n++ == 0)
-                    first = row->key;
-            }
-            if (n == 0)
-                continue;
-            if (!any)
-                ws_text_put(t, WS_BOLD, "Not collected\n");
-            any = true;
-            ws_text_printf(t, WS_PLAIN, "  %-11s %s%s: ", ws_set_name((enum ws_set)set), first, n > 1 ? ", …" : "");
-            ws_text_printf(t, WS_PLAIN, "%u metric%s: %s", n, n == 1 ? "" : "s", ws_why_text((enum ws_why)why));
-            if (why == WS_WHY_NOT_COLLECTED)
-                ws_text_printf(t, WS_DIM, " (run --set %s)", ws_set_name((enum ws_set)set));
-            ws_text_put(t, WS_PLAIN, "\n");
-        }
+        any = put_set(t, m, set, !any) || any;
     if (any)
         ws_text_put(t, WS_PLAIN, "\n");
 }

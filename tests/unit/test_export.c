@@ -236,7 +236,7 @@ TEST(more_than_a_frame_of_records_becomes_several_frames)
     import_capture(&c, "one");
     export_newest("one", "out.wscap");
     again = read_capture("out.wscap");
-    CHECK(again.used > 3 * WS_WIRE_FRAME_MAX);
+    CHECK(again.used > (size_t)3 * WS_WIRE_FRAME_MAX);
     import_capture(&again, "two");
     s = load_newest("two");
     CHECK_INT(s->kernels[0].launches, 10000);

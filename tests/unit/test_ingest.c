@@ -616,7 +616,7 @@ TEST(a_finished_spool_is_taken_once_and_removed)
     struct ws_ingest out;
     struct seen s;
     write_file(segment_path("token", AGENT_A, 0, "done"), c.bytes, c.used);
-    CHECK(ws_ingest_has_work(scratch_file("spool")));
+    CHECK_INT(ws_ingest_has_work(scratch_file("spool")), WS_SPOOL_FINISHED);
     out = ingest("db", &s);
     check_whole(&s);
     CHECK_STR(s.source, "measured");
@@ -624,7 +624,7 @@ TEST(a_finished_spool_is_taken_once_and_removed)
     CHECK_INT(out.newest_session, s.session);
     CHECK(!exists(scratch_file("spool/token")));
     CHECK(exists(scratch_file("spool")));
-    CHECK(!ws_ingest_has_work(scratch_file("spool")));
+    CHECK_INT(ws_ingest_has_work(scratch_file("spool")), WS_SPOOL_EMPTY);
     /* The same segment again, as if its removal had failed: its number is behind the cursor. */
     write_file(segment_path("token", AGENT_A, 0, "done"), c.bytes, c.used);
     out = ingest("db", &s);
@@ -637,7 +637,7 @@ TEST(no_spool_is_an_empty_spool)
 {
     struct ws_ingest out;
     struct seen s;
-    CHECK(!ws_ingest_has_work(scratch_file("spool")));
+    CHECK_INT(ws_ingest_has_work(scratch_file("spool")), WS_SPOOL_EMPTY);
     out = ingest("db", &s);
     CHECK_INT(out.count.frames, 0);
     CHECK_INT(s.sessions, 0);
@@ -673,6 +673,7 @@ TEST(a_living_writer_is_read_up_to_its_last_whole_frame_and_on_from_there)
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     REQUIRE(fd >= 0 && flock(fd, LOCK_EX) == 0);
     REQUIRE(write(fd, c.bytes, half + 10) == (ssize_t)half + 10);
+    CHECK_INT(ws_ingest_has_work(scratch_file("spool")), WS_SPOOL_LIVE);
     for (int i = 0; i < 3; i++) { /* reading again changes nothing */
         out = ingest("db", &s);
         check_whole(&s);
@@ -705,6 +706,7 @@ TEST(a_killed_writers_segment_is_final_and_the_report_says_so)
     capture_segment(&c, AGENT_A, 0);
     put_body(&c, AGENT_A, "token", "measured");
     write_file(path, c.bytes, c.used); /* nobody holds the lock */
+    CHECK_INT(ws_ingest_has_work(scratch_file("spool")), WS_SPOOL_FINISHED);
     out = ingest("db", &s);
     CHECK_INT(out.segments, 1);
     CHECK_INT(out.live, 0);
