@@ -153,7 +153,7 @@ int ws_spool_init(const struct ws_spool_config *config)
     spool.texts = map_bytes(TEXT_BYTES);
     spool.strings = map_bytes(STRINGS_MAX * sizeof *spool.strings);
     spool.slots = map_bytes(sizeof(uint32_t) * 2 * STRINGS_MAX);
-    spool.scratch = map_bytes((size_t)WS_WIRE_FRAME_MAX);
+    spool.scratch = map_bytes(WS_WIRE_FRAME_MAX);
     if (!spool.texts || !spool.strings || !spool.slots || !spool.scratch)
         return -WS_ENOMEM;
     spool.strings_count = 1; /* id 0 is "" */

@@ -20,7 +20,7 @@
 #define WS_WIRE_SEGMENT_BYTES 64
 #define WS_WIRE_FRAME_BYTES 28
 /* One frame is one write(): 256 KiB keeps that write short and bounds what a reader must hold. */
-#define WS_WIRE_FRAME_MAX (256u * 1024u)
+#define WS_WIRE_FRAME_MAX 262144u
 #define WS_WIRE_PAYLOAD_MAX (WS_WIRE_FRAME_MAX - WS_WIRE_FRAME_BYTES)
 /* A reader that does not know the type skips the frame instead of refusing the segment. */
 #define WS_WIRE_OPTIONAL 1u

@@ -307,7 +307,7 @@ static bool scan_and_tell(struct ws_daemon *d, bool look_for_ends)
 static void *ingest_thread(void *state)
 {
     struct ws_daemon *d = state;
-    struct timespec pause = {0, SCAN_MS * 1000000};
+    struct timespec pause = {0, SCAN_MS * 1000000L};
     for (unsigned round = 0; !atomic_load(&d->is_stopping); round++) {
         bool busy = scan_and_tell(d, round % 10 == 0);
         if (busy || round % 10 == 0)

@@ -27,14 +27,15 @@ static uint8_t sum(uint8_t a, uint8_t b)
     return a + b > 64 ? 64 : (uint8_t)(a + b);
 }
 
-static uint8_t shifted(const struct code *c, const struct code_ins *in, const uint8_t *zeros, int by)
+/* a: what is known of the register that is shifted */
+static uint8_t shifted(const struct code *c, const struct code_ins *in, uint8_t a, int by)
 {
     const struct code_reg *amount = &c->regs[in->s[1]];
     if (amount->kind != REG_CONSTANT)
-        return by > 0 ? zeros[in->s[0]] : 0;
+        return by > 0 ? a : 0;
     if (by > 0)
-        return sum(zeros[in->s[0]], (uint8_t)(amount->value > 63 ? 63 : amount->value));
-    return zeros[in->s[0]] > amount->value ? (uint8_t)(zeros[in->s[0]] - amount->value) : 0;
+        return sum(a, (uint8_t)(amount->value > 63 ? 63 : amount->value));
+    return a > amount->value ? (uint8_t)(a - amount->value) : 0;
 }
 
 static uint8_t result_zeros(const struct code *c, const struct code_ins *in, const uint8_t *zeros)
@@ -76,10 +77,10 @@ static uint8_t result_zeros(const struct code *c, const struct code_ins *in, con
         return least(sum(a, b), third);
     case OP_shl_b32:
     case OP_shl_b64:
-        return shifted(c, in, zeros, 1);
+        return shifted(c, in, a, 1);
     case OP_shr_u32:
     case OP_shr_u64:
-        return shifted(c, in, zeros, -1);
+        return shifted(c, in, a, -1);
     default:
         return 0;
     }
