@@ -205,7 +205,7 @@ bool ws_rule_access(const struct ws_rule_input *in, bool stores, struct ws_rule_
     WS_M_gld_requests, WS_M_gld_sectors, WS_M_gld_bytes, WS_M_gst_requests, WS_M_gst_sectors, WS_M_gst_bytes
 /* The access formula: max over L1, L2 and DRAM of utilisation x excess share of that level's traffic,
  * where the excess is what loads (or stores) move beyond their ideal. Needs WS_ACCESS_NEEDS and
- * WS_ACCESS_GAIN_NEEDS. Checked against bad and good twins on an H200 (docs: rules). */
+ * WS_ACCESS_GAIN_NEEDS. Checked against bad and good twins on an H200. */
 double ws_rule_access_gain(const struct ws_rule_input *in, bool stores);
 #define WS_ACCESS_GAIN_NEEDS                                                                                 \
     WS_M_l1_throughput, WS_M_l2_throughput, WS_M_dram_throughput, WS_M_l1_hit_rate_ld, WS_M_dram_read_bytes, \

@@ -156,7 +156,7 @@ static enum ws_expect_fired fired(void *user, struct ws_word name, struct ws_wor
     struct bench *bench = user;
     char id[8];
     const struct ws_rule *known;
-    snprintf(id, sizeof id, "%.*s", (int)rule.length, rule.at);
+    snprintf(id, sizeof id, "%.*s", (int)(rule.length < 3 ? rule.length : 3), rule.at);
     known = ws_rules_find(id);
     if (known && known->scope == WS_RULE_TIMELINE)
         return is_session_of(bench->session, name) ? fired_in(bench->session->timeline, rule) : WS_RULE_NO_LAUNCH;
