@@ -26,7 +26,7 @@ enum { ALLOCATION = 1, RELEASE = 2 };
 #define TINY_COPY 64u                  /* W36 */
 /* A wait that ends so soon after a tiny copy waited for it (cudaMemcpyAsync + cudaStreamSynchronize). */
 #define WAITS_FOR_COPY_NS 200000
-#define ROWS_MAX (16u * WS_TIMELINE_WORK_MAX)
+#define ROWS_MAX ((size_t)16 * WS_TIMELINE_WORK_MAX)
 #define GROUPS_MAX 256
 
 struct span {
@@ -711,7 +711,7 @@ static const struct call *call_of(const struct loader *l, uint64_t correlation)
 /* For each piece of work the next one of another than the legacy stream, or NULL. */
 static const struct work **next_of_others(const struct loader *l)
 {
-    const struct work **next = malloc(l->work.count * sizeof *next);
+    const struct work **next = malloc(l->work.count * sizeof next[0]);
     const struct work *at = NULL;
     for (size_t i = l->work.count; next && i-- > 0;) {
         next[i] = at;

@@ -2,8 +2,8 @@
  * ceilings.h: how `warpsight-kernels ceilings` measures what this board can do. One probe is one kernel that
  * keeps one unit busy; ceilings.cu times it. Keys are those of WS_CEILING_LIST (analyzer/roofline.h).
  * To add a ceiling: a kernel with a WS_CEILING(…) in one of the .cu files here. */
-#ifndef WS_KERNELS_CEILINGS_H
-#define WS_KERNELS_CEILINGS_H
+#ifndef WS_KERNELS_CEILINGS_CEILINGS_H
+#define WS_KERNELS_CEILINGS_CEILINGS_H
 
 #include "../harness.h"
 
