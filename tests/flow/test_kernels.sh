@@ -54,11 +54,12 @@ listed=$(wc -l <"$scratch/names") files=$(find kernels -name '*.expect' | wc -l)
 [ "$listed" -eq "$files" ] || problem+="$listed listed, $files .expect files"$'\n'
 check list_needs_no_gpu_and_names_every_file "$problem"
 
-# Every variant is judged, and nothing else is.
+# Every variant is judged, and nothing else is; in the .expect of a host program its kernels may be, too.
 problem=''
-while read -r _ stem variants; do
+while read -r id stem variants; do
     judged=$(awk '$1 == "launch" { print $2 } $1 == "fires" || $1 == "quiet" { print $4 }' "kernels/$stem.expect" | sort -u)
     known=$(tr ' ' '\n' <<<"$variants" | sort -u)
+    case $id in H*) judged=$(grep -xFf <(echo "$known") <<<"$judged") ;; esac
     [ "$judged" = "$known" ] || problem+="$stem: judged and listed variants differ: $(diff <(echo "$judged") <(echo "$known") | grep '^[<>]' | tr '\n' ' ')"$'\n'
 done <"$scratch/names"
 check every_variant_is_judged "$problem"
