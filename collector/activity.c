@@ -366,6 +366,12 @@ void ws_activity_trace_kernels(bool on)
         (void)ws_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
+void ws_activity_flush_replayed(void)
+{
+    if (is_tracing_kernels)
+        (void)ws_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
 void ws_activity_flush(bool is_final)
 {
     int64_t from = ws_now_ns();

@@ -20,6 +20,12 @@ void ws_activity_start_unified_memory(void);
 /* Collect what is finished (or, when final, everything). From the spool's thread only. */
 void ws_activity_flush(bool is_final);
 
+/* Hand over everything now, from the thread that has just profiled a launch by replay. The record of a replayed launch
+ * never gets its times, and CUPTI holds back a buffer with such a record, and all later ones with it, until a forced
+ * flush: on an H200 no record of 3 s of launches had left the process when it was killed. The device has nothing in
+ * flight at this moment, so the force tears no other record. */
+void ws_activity_flush_replayed(void);
+
 /* Switch the kernel trace off around one launch and on again (some 20 us together on an H200). The
  * trace patches each kernel to take its times: 8 more instructions a warp were seen. Replay keeps
  * them out of the counters; a launch that runs only once would be measured patched, and its SASS

@@ -719,6 +719,8 @@ static void exit_profiled(const CUpti_CallbackData *data)
         is_good = false; /* the program's own launch failed: its counters mean nothing */
     if (is_good && evaluate(p->context))
         emit_profile(p, pass, data->correlationId);
+    if (!counters.select.is_rotating)
+        ws_activity_flush_replayed();
     restore_capture(&mode);
     pthread_mutex_lock(&counters.lock);
     ws_select_done(&counters.select, p->signature, pass);
