@@ -34,6 +34,30 @@ done
 problem+=$(grep -h '^id ' kernels/*.expect | sort | uniq -d)
 check ids_agree_and_are_used_once "$problem"
 
+# --- PTX: made from the sources as they are ------------------------------------------------------
+# build/ptx is made by `make test` where nvcc is (tests/flow/ptx.mk). Another compiler writes other text.
+problem='' outdated=0
+for json in kernels/ptx/*.json; do
+    stem=$(basename "$json" .json)
+    old="kernels/ptx/$stem.ptx" new="$B/ptx/$stem.ptx"
+    if [ ! -f "$old" ] || [ ! -f "kernels/$stem.cu" ]; then
+        problem+="$json lacks its .ptx or .cu"$'\n'
+    elif [ -f "$new" ] && ! cmp -s "$old" "$new"; then
+        if [ "$(grep -m1 'Compiler Build ID' "$old")" = "$(grep -m1 'Compiler Build ID' "$new")" ]; then
+            problem+="$old is not what kernels/$stem.cu gives: make ptx"$'\n'
+        else
+            outdated=1
+        fi
+    fi
+done
+if [ ! -d "$B/ptx" ]; then
+    echo "SKIP committed_ptx_is_made_from_the_sources (no nvcc: nothing to compare with)"
+elif [ $outdated -eq 1 ] && [ -z "$problem" ]; then
+    echo "SKIP committed_ptx_is_made_from_the_sources (another nvcc than the one that made it)"
+else
+    check committed_ptx_is_made_from_the_sources "$problem"
+fi
+
 if [ ! -x "$program" ]; then
     echo "SKIP warpsight_kernels_lists_and_refuses (no nvcc: the program is not built)"
     exit $status
