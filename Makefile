@@ -136,18 +136,20 @@ $(COLLECTOR_SO): $(call obj,$(CUDA_SRC) $(COLLECTOR_SRC)) $(ANALYZER_LIB) collec
 # SASS for the board we measure on, PTX for every other one (the driver compiles it at start).
 CUDA_ARCH ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
 NVCCFLAGS := -O2 -std=c++17 -lineinfo -Wno-deprecated-gpu-targets --compiler-options -Wall,-Wextra $(if $(WERROR),-Werror all-warnings)
-$(B)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h kernels/*.cuh kernels/ceilings/*.h)
+# No sanitizer and no second C compiler changes device code: compiled once, whatever B is.
+KB := build
+$(KB)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h kernels/*.cuh kernels/ceilings/*.h)
 	$(call msg,NVCC,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCCFLAGS) $(CUDA_ARCH) -c $< -o $@
 
 # The tensor cores have instructions that only their own architecture's code may use.
 PTX_75 := -gencode arch=compute_75,code=compute_75
-$(B)/obj/kernels/ceilings/wgmma.o: CUDA_ARCH := -gencode arch=compute_90a,code=sm_90a $(PTX_75)
-$(B)/obj/kernels/ceilings/mma.o: CUDA_ARCH := -gencode arch=compute_90a,code=sm_90a $(PTX_75) $(foreach cc,80 89,-gencode arch=compute_$(cc),code=compute_$(cc))
+$(KB)/obj/kernels/ceilings/wgmma.o: CUDA_ARCH := -gencode arch=compute_90a,code=sm_90a $(PTX_75)
+$(KB)/obj/kernels/ceilings/mma.o: CUDA_ARCH := -gencode arch=compute_90a,code=sm_90a $(PTX_75) $(foreach cc,80 89,-gencode arch=compute_$(cc),code=compute_$(cc))
 
-$(KERNELS): $(patsubst %.cu,$(B)/obj/%.o,$(KERNEL_SRC))
+$(KERNELS): $(patsubst %.cu,$(KB)/obj/%.o,$(KERNEL_SRC))
 	$(call msg,NVLINK,$@)
-	$(Q)$(NVCC) $(CUDA_ARCH) -cudart static $^ -o $@
+	$(Q)mkdir -p $(@D) && $(NVCC) $(CUDA_ARCH) -cudart static $^ -o $@
 
 # --- tests ---------------------------------------------------------------------------------------
 $(B)/tests/%: $(B)/obj/tests/unit/%.o $(SERVER_LIB) $(COLLECTOR_LIB) $(ANALYZER_LIB)
@@ -159,13 +161,13 @@ include $(wildcard tests/*/*.mk)
 .PHONY: test test-build
 test-build: all $(UNIT_BIN) $(TEST_EXTRA)
 test: deps ## all layers that this machine can run; SAN=address,undefined or SAN=thread for a sanitizer
-	$(Q)$(MAKE) --no-print-directory test-build
+	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) test-build
 	$(Q)B=$(B) SAN=$(SAN) CC=$(CC) CUDA_HOME=$(CUDA_HOME) tests/run.sh $(T)
 
 # --- the main job ------------------------------------------------------------------------------
 .PHONY: demo run golden
 demo: deps ## install what is missing, build, profile the reference kernels (or show the recorded H200 session)
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) all
 	$(Q)tests/demo.sh $(B)
 
 golden: test-build $(GOLDEN) ## rewrite the golden files of the tests; read the diff before you commit it

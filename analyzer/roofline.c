@@ -133,9 +133,16 @@ static struct ws_value input(const struct ws_value *metric, enum ws_metric_id id
 
 /* --- roofs --------------------------------------------------------------------------------------- */
 
+/* L1 and shared memory deliver 128 bytes a cycle and SM at most (32 banks of 4 bytes). 256 SMs at 3 GHz are more than
+ * any board has: a "measurement" above that measured something else, and is not believed. */
+#define L1_MOST_BYTES_PER_S (128.0 * 3e9 * 256)
+
 static struct ws_value measured(const struct ws_ceilings *ceilings, enum ws_ceiling_id id)
 {
-    return ceilings ? ceilings->at[id].rate : ws_missing(WS_WHY_NOT_MEASURED, ceiling_rows[id].key);
+    struct ws_value rate = ceilings ? ceilings->at[id].rate : ws_missing(WS_WHY_NOT_MEASURED, ceiling_rows[id].key);
+    if ((id == WS_CEILING_L1_READ || id == WS_CEILING_SHARED_READ) && ws_has(rate) && rate.number > L1_MOST_BYTES_PER_S)
+        return ws_missing(WS_WHY_RANGE, ceiling_rows[id].key);
+    return rate;
 }
 
 /* A kernel may read, write or copy: the best of the three is what DRAM was seen to do. */

@@ -11,4 +11,4 @@ $(B)/ptx/%.ptx: kernels/%.cu $(wildcard kernels/*.h kernels/*.cuh)
 .PHONY: ptx
 ptx: $(PTX_NEW) ## kernels/ptx/*.ptx from kernels/*.cu (needs nvcc); launches stand in the .json beside each
 	$(Q)cp $(PTX_NEW) kernels/ptx/
-TEST_EXTRA += $(if $(NVCC),$(PTX_NEW))
+TEST_EXTRA += $(if $(SAN),,$(if $(NVCC),$(PTX_NEW)))
