@@ -170,6 +170,9 @@ demo: deps ## install what is missing, build, profile the reference kernels (or 
 	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) all
 	$(Q)tests/demo.sh $(B)
 
+run: all ## the daemon on the recorded H200 session, needs no GPU; prints the URL
+	$(Q)tests/demo.sh $(B) replay
+
 golden: test-build $(GOLDEN) ## rewrite the golden files of the tests; read the diff before you commit it
 
 # --- packages ------------------------------------------------------------------------------------

@@ -1050,6 +1050,31 @@ static int compute(const struct loader *l, const struct ws_session *session, str
     return err;
 }
 
+/* A replayed launch has no time of its own, and the program waited for every replay: what is left of the timeline says
+ * nothing about the program. Counts of calls and bytes stay true. */
+#define MOST_REPLAYED 0.05
+static void drop_distorted(const struct ws_session *session, struct ws_timeline_facts *out)
+{
+    static const enum ws_timeline_id kept[] = {
+        WS_T_kernels,           WS_T_launch_calls, WS_T_copy_engines, WS_T_failed_calls,   WS_T_failed_code,
+        WS_T_mismatched_copies, WS_T_leaked_bytes, WS_T_fault_groups, WS_T_migrated_bytes, WS_T_link_rate};
+    struct ws_value old[WS_TIMELINE_COUNT];
+    uint64_t launches = 0;
+    uint64_t timed = 0;
+    for (size_t i = 0; i < session->kernel_count; i++) {
+        launches += session->kernels[i].launches;
+        timed += session->kernels[i].row.timed;
+    }
+    if ((double)(launches - timed) <= MOST_REPLAYED * (double)launches)
+        return;
+    memcpy(old, out->value, sizeof old);
+    for (int id = 0; id < WS_TIMELINE_COUNT; id++)
+        if (ws_has(out->value[id]))
+            out->value[id] = ws_missing(WS_WHY_DISTORTED, ws_timeline_key((enum ws_timeline_id)id));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        out->value[kept[i]] = old[kept[i]];
+}
+
 int ws_timeline_facts_load(struct ws_store *store, const struct ws_session *session, struct ws_timeline_facts *out)
 {
     struct loader *l = calloc(1, sizeof *l);
@@ -1061,6 +1086,8 @@ int ws_timeline_facts_load(struct ws_store *store, const struct ws_session *sess
     }
     if (err == 0 && l->work.count > 0)
         err = compute(l, session, out);
+    if (err == 0)
+        drop_distorted(session, out);
     if (l)
         unload(l);
     free(l);

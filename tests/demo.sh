@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # demo.sh: the main job on real input, into a database of its own (build/demo).
 # With an NVIDIA GPU: profiles the reference kernels here and now. Without one: imports the recorded H200 session
-# and says so. usage: demo.sh BUILD_FOLDER
+# and says so. Then starts the daemon in the background and prints its URL. usage: demo.sh BUILD_FOLDER [replay]
+# replay: the recorded session even where a GPU is
 set -eu
 cd "$(dirname "$0")/.."
 b=${1:-build}
@@ -14,7 +15,7 @@ export WARPSIGHT_DB WARPSIGHT_SPOOL
 capture=tests/flow/h200-kernels.wscap
 say() { printf '\n==> %s\n' "$*"; }
 
-if [ -x "$b/warpsight-kernels" ] && [ -e /dev/nvidiactl ]; then
+if [ "${2:-}" != replay ] && [ -x "$b/warpsight-kernels" ] && [ -e /dev/nvidiactl ]; then
     say "A GPU is here: $b/warpsight run $b/warpsight-kernels all"
     "$b/warpsight" run --name demo "$b/warpsight-kernels" all >"$demo/report.txt" || status=$?
     [ "${status:-0}" -eq 0 ] || { cat "$demo/report.txt"; exit "$status"; }
@@ -24,3 +25,12 @@ else
     "$b/warpsight" list sessions 2>/dev/null | grep -q h200-kernels || "$b/warpsight" import "$capture"
     "$b/warpsight" report h200-kernels
 fi
+
+say "In the browser (the daemon runs on; the URL holds its token)"
+"$b/warpsight" serve --stop >/dev/null 2>&1 || true
+"$b/warpsight" serve --background >"$demo/serve.txt" 2>&1 || "$b/warpsight" serve --listen 127.0.0.1:0 --background >"$demo/serve.txt" 2>&1 || {
+    cat "$demo/serve.txt"
+    exit 1
+}
+head -n 1 "$demo/serve.txt"
+echo "to stop it: WARPSIGHT_DB=$WARPSIGHT_DB $b/warpsight serve --stop"
