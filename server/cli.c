@@ -12,7 +12,8 @@
 
 /* --- errors --- */
 
-static void complain(const char *command, const char *format, va_list args, const char *tail)
+__attribute__((format(printf, 2, 0))) static void complain(const char *command, const char *format, va_list args,
+                                                           const char *tail)
 {
     fflush(stdout);
     fprintf(stderr, "warpsight%s%s: ", *command ? " " : "", command);

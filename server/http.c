@@ -534,7 +534,7 @@ static void on_end(void *state, struct MHD_Connection *connection, void **contex
     set_deadline(http, connection, HEAD_MS + 50000, true); /* an idle keep-alive connection */
 }
 
-static void on_log(void *state, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void on_log(void *state, const char *format, va_list args)
 {
     char text[256];
     (void)state;

@@ -1577,9 +1577,8 @@ static const char *const copies[] = {
     "INSERT INTO host SELECT * FROM src.host WHERE session_id = ?1",
     "INSERT INTO text SELECT * FROM src.text WHERE EXISTS (SELECT 1 FROM host)",
     "INSERT INTO profile SELECT * FROM src.profile WHERE session_id = ?1",
-    /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one statement in two pieces */
-    "INSERT INTO metric_key SELECT * FROM src.metric_key WHERE id IN "
-    "(SELECT key_id FROM src.metric WHERE profile_id IN (SELECT id FROM profile))",
+    ("INSERT INTO metric_key SELECT * FROM src.metric_key WHERE id IN (SELECT m.key_id FROM src.metric m, profile p "
+     "WHERE p.id = m.profile_id)"),
     "INSERT INTO metric SELECT * FROM src.metric WHERE profile_id IN (SELECT id FROM profile)",
     "INSERT INTO status SELECT * FROM src.status WHERE session_id = ?1",
     "INSERT INTO loss SELECT * FROM src.loss WHERE session_id = ?1",
