@@ -3,13 +3,14 @@
 # link. Only in the plain build (they bring their own sanitizers) and where clang has its runtime.
 FUZZ_CC ?= clang
 HAVE_FUZZ := $(if $(SAN),,$(shell echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n); int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n > 4096; }' | $(FUZZ_CC) -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null && echo 1))
-FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+# fuzz_ptx links the model and has rules of its own: fuzz_ptx.mk.
+FUZZ_SRC := $(filter-out tests/fuzz/fuzz_ptx.c,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 FUZZ_FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 fuzz_obj = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(1))
 # What the programs link: the analyzer, the wire, and the server without its daemon and commands.
 FUZZ_PARTS := $(ANALYZER_SRC) $(RULE_SRC) collector/wire.c $(addprefix server/,arena.c cli.c dbfile.c export_capture.c export_csv.c \
-	export_json.c export_sqlite.c frames.c json.c log.c names.c paths.c report.c report_json.c report_text.c store.c text.c)
+	export_json.c export_sqlite.c frames.c json.c log.c names.c paths.c report.c report_json.c report_text.c store.c text.c timeline_facts.c)
 
 $(B)/fuzz/obj/%.o: %.c | $(GENERATED)
 	$(call msg,FUZZCC,$<)
