@@ -56,6 +56,7 @@ static struct {
     CUpti_SubscriberHandle subscriber;
     bool has_counters;
     bool has_api;
+    bool has_trace;
 } agent;
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -310,7 +311,7 @@ static void context_created(CUcontext context)
      * before those that CUDA registered when it was initialised. */
     if (!atomic_exchange(&has_context, true)) {
         (void)atexit(run_at_exit);
-        if (agent.has_api)
+        if (agent.has_api && agent.has_trace)
             ws_activity_start_unified_memory();
     }
     if (ws_cupti.cuptiGetDeviceId(context, &device) != CUPTI_SUCCESS)
@@ -459,7 +460,7 @@ int InitializeInjection(void)
     bind_driver();
     (void)ws_state_move(WS_STATE_OFF, WS_STATE_ON);
     if (bind_cupti() && start_callbacks())
-        (void)ws_activity_start((uint64_t)ws_settings.memory_mb << 19, agent.has_api);
+        agent.has_trace = ws_activity_start((uint64_t)ws_settings.memory_mb << 19, agent.has_api);
     send_hello();
     ws_spool_add_cost("startup", 1, ws_now_ns() - from);
     return 1;

@@ -97,7 +97,7 @@ check_includes() {
 pure_calls='memchr memcmp memcpy memmove memset strchr strcmp strcspn strlen strncmp strspn strstr snprintf
     ceil exp2 fabs floor fmax fmin fmod log log10 log2 pow round sqrt'
 # What compilers add: stack protector, checked variants, position independence.
-compiler_calls='__stack_chk_fail __snprintf_chk __memcpy_chk _GLOBAL_OFFSET_TABLE_'
+compiler_calls='__popcountdi2 __stack_chk_fail __snprintf_chk __memcpy_chk _GLOBAL_OFFSET_TABLE_'
 
 check_purity() {
     local lib="$B/libanalyzer.a"

@@ -175,7 +175,7 @@ done
 FAKE_CUPTI_FAIL=cuptiRangeProfilerStop:999:3 profile many 40
 claim "a failure in the middle keeps what was there" '(.profile | length == 2) and (.kernel | length == 40)'
 # A call that hangs at the end holds the program up for two seconds at most.
-FAKE_CUPTI_DELAY=cuptiActivityFlushAll:20000 profile basic 12
+WARPSIGHT_SET=trace FAKE_CUPTI_DELAY=cuptiActivityFlushAll:20000 profile basic 12
 [ "$(cat "$scratch/status")" = 12 ] && [ $took_ms -lt 4000 ] && echo "PASS a CUPTI that hangs at exit is left behind" || {
     echo "FAIL a CUPTI that hangs at exit is left behind: status $(cat "$scratch/status") after $took_ms ms"
     failed=1
