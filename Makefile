@@ -125,6 +125,9 @@ $(PROGRAM): $(call obj,server/main.c) $(SERVER_LIB) $(COLLECTOR_LIB) $(ANALYZER_
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' $^ $(SERVER_LIBS) -o $@
 
+# It sits in every process of a run, and they know of no sanitizer: never built with one.
+$(PRELOAD_SO): CFLAGS_ALL := $(filter-out $(SANFLAGS),$(CFLAGS_ALL))
+$(PRELOAD_SO): LDFLAGS_ALL := $(filter-out $(SANFLAGS),$(LDFLAGS_ALL))
 $(PRELOAD_SO): $(call obj,$(PRELOAD_SRC))
 	$(call msg,LD,$@)
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-z,nodelete -Wl,--version-script=collector/export.map $^ -o $@

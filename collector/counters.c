@@ -81,8 +81,7 @@ struct profile {
 static struct {
     pthread_mutex_t lock;
     pthread_rwlock_t gate;
-    pthread_t profiling_thread; /* valid while is_profiling */
-    atomic_bool is_profiling;
+    _Atomic(pthread_t) profiling_thread; /* 0 = none: glibc's are addresses */
     struct ws_plan plan;
     struct ws_select select;
     struct context contexts[CONTEXTS_MAX];
@@ -487,7 +486,9 @@ static bool fail_start(struct context *c, const char *call, CUptiResult r)
     if (counters.select.is_rotating)
         ws_activity_trace_kernels(true);
     complain(call, r);
-    c->is_ready = false; /* a profiler that failed once is not tried again in this context */
+    pthread_mutex_lock(&counters.lock); /* choose() reads it in other threads */
+    c->is_ready = false;                /* a profiler that failed once is not tried again in this context */
+    pthread_mutex_unlock(&counters.lock);
     return false;
 }
 
@@ -546,8 +547,11 @@ static bool stop_range(struct context *c, uint32_t *pass)
     *pass = c->pass;
     if (r != CUPTI_SUCCESS)
         return fail_start(c, "cuptiRangeProfilerStop", r);
-    if (counters.select.is_rotating)
+    if (counters.select.is_rotating) {
+        pthread_mutex_lock(&counters.lock); /* choose() reads it in other threads */
         c->pass = stop.isAllPassSubmitted ? 0 : (c->pass + 1) % c->chip->passes;
+        pthread_mutex_unlock(&counters.lock);
+    }
     r = ws_cupti.cuptiRangeProfilerDecodeData(&decode);
     if (r != CUPTI_SUCCESS)
         return fail_start(c, "cuptiRangeProfilerDecodeData", r);
@@ -689,8 +693,7 @@ static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_
     if (wanted.context->handle == data->context && wanted.context->is_ready) {
         wanted.started_ns = ws_now_ns();
         counters.profile = wanted;
-        counters.profiling_thread = pthread_self();
-        atomic_store(&counters.is_profiling, true);
+        atomic_store(&counters.profiling_thread, pthread_self());
         relax_capture(&mode);
         is_started = start_range(wanted.context);
         restore_capture(&mode);
@@ -699,7 +702,7 @@ static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_
         *data->correlationData = MARK_PROFILED;
         return;
     }
-    atomic_store(&counters.is_profiling, false);
+    atomic_store(&counters.profiling_thread, 0);
     pthread_rwlock_unlock(&counters.gate);
     pthread_mutex_lock(&counters.lock);
     ws_select_release(wanted.signature);
@@ -725,7 +728,7 @@ static void exit_profiled(const CUpti_CallbackData *data)
     pthread_mutex_lock(&counters.lock);
     ws_select_done(&counters.select, p->signature, pass);
     pthread_mutex_unlock(&counters.lock);
-    atomic_store(&counters.is_profiling, false);
+    atomic_store(&counters.profiling_thread, 0);
     pthread_rwlock_unlock(&counters.gate);
 }
 
@@ -733,7 +736,7 @@ void ws_counters_callback(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     struct ws_launch_call call;
     /* CUPTI's own helper launches inside a range, should they call back. */
-    bool is_ours = atomic_load(&counters.is_profiling) && pthread_equal(counters.profiling_thread, pthread_self());
+    bool is_ours = atomic_load(&counters.profiling_thread) == pthread_self();
     if (data->callbackSite == CUPTI_API_EXIT) {
         uint64_t mark = *data->correlationData;
         *data->correlationData = MARK_NONE;

@@ -158,6 +158,7 @@ struct CUpti_Subscriber_st {
 
 static struct CUpti_Subscriber_st the_subscriber;
 static _Atomic(struct CUpti_Subscriber_st *) subscriber;
+static atomic_bool has_context; /* there was one */
 static _Thread_local bool is_in_callback;
 
 static void on_call(bool is_exit, struct fake_call *call);
@@ -209,6 +210,8 @@ static void on_context(bool is_created, struct CUctx_st *context)
     CUpti_CallbackId id =
         is_created ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING;
     CUpti_ResourceData data = {.context = context};
+    if (is_created)
+        atomic_store(&has_context, true);
     if (s && atomic_load(&s->resource[id]))
         call_back(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
@@ -601,6 +604,8 @@ CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUn
                                                                 uint32_t count)
 {
     ENTER(cuptiActivityConfigureUnifiedMemoryCounter);
+    if (!atomic_load(&has_context))
+        REFUSE(CUPTI_ERROR_NOT_READY, "unified memory configured before there is a context");
     return config && count > 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
