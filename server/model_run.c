@@ -96,7 +96,7 @@ static void make_agent_id(char out[33])
         memcpy(bytes, &t, 8);
         memcpy(bytes + 8, &t, 8);
     }
-    for (int k = 0; k < 16; k++) {
+    for (size_t k = 0; k < 16; k++) {
         out[2 * k] = digits[bytes[k] >> 4];
         out[2 * k + 1] = digits[bytes[k] & 15];
     }

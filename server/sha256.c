@@ -25,7 +25,7 @@ static void block(uint32_t h[8], const uint8_t at[64])
     uint32_t w[64];
     uint32_t v[8];
     memcpy(v, h, sizeof v);
-    for (int i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         w[i] = (uint32_t)at[4 * i] << 24 | (uint32_t)at[4 * i + 1] << 16 | (uint32_t)at[4 * i + 2] << 8 | at[4 * i + 3];
     for (int i = 16; i < 64; i++) {
         uint32_t a = rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3;

@@ -711,6 +711,7 @@ static const struct call *call_of(const struct loader *l, uint64_t correlation)
 /* For each piece of work the next one of another than the legacy stream, or NULL. */
 static const struct work **next_of_others(const struct loader *l)
 {
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     const struct work **next = malloc(l->work.count * sizeof next[0]);
     const struct work *at = NULL;
     for (size_t i = l->work.count; next && i-- > 0;) {

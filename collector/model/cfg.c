@@ -57,7 +57,7 @@ static int make_blocks(struct code *c, const struct code_flow *flow)
         n += leader[k];
         block_of[k] = n - 1;
     }
-    c->blocks = calloc(n, sizeof *c->blocks);
+    c->blocks = calloc(n ? n : 1, sizeof *c->blocks);
     if (!c->blocks)
         goto out;
     c->blocks_n = n;

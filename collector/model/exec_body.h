@@ -2,7 +2,8 @@
  * exec_body.h: every handler of ops.def: arithmetic, conversion, predicates, warp-wide operations.
  * Included by exec_base.c, exec_v3.c and exec_v4.c, each compiled for another instruction set. The lane loops
  * are written for the vectorizer: sources and results are local pointers, the result goes to a temporary when
- * lanes are masked off. Memory is in exec_memory.h. Compile with -ffp-contract=off -fno-strict-aliasing. */
+ * lanes are masked off. Memory is in exec_memory.h. Compile with -ffp-contract=off -fno-strict-aliasing. No guard:
+ * text, not declarations. */
 #include "exec.h"
 #include "half.h"
 

@@ -2,7 +2,8 @@
  * exec_memory.h: loads, stores, atomics, parameters: the data and the counts. Second half of exec_body.h.
  * Counting rules are analyzer/access.h; here are only their closed forms for the two usual shapes (lanes side by
  * side, all lanes one address) and the reuse of the last irregular pattern.
- * Device addresses are host addresses, so nothing is touched before its bounds were checked. */
+ * Device addresses are host addresses, so nothing is touched before its bounds were checked. No guard: see exec_body.h.
+ */
 
 /* Lane addresses of the instruction, 64-bit. */
 static inline void lane_addresses(const struct warp *w, const struct code_ins *i, uint64_t *addr)

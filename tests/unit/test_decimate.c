@@ -124,8 +124,8 @@ TEST(overview_keeps_every_event_while_its_cells_widen)
     total(d, &events, &busy, &rectangles);
     CHECK_INT(events, 300000);
     CHECK_INT(busy, want_busy);
-    CHECK(rectangles <= 3 * (WS_CELLS_MAX + 300));
-    CHECK(rectangles >= 3 * WS_CELLS_MAX / 4); /* not coarser than need be */
+    CHECK(rectangles <= (uint64_t)3 * (WS_CELLS_MAX + 300));
+    CHECK(rectangles >= (uint64_t)3 * WS_CELLS_MAX / 4); /* not coarser than need be */
     REQUIRE(ws_decimate_range(d, &from, &to));
     CHECK(from >= base && to <= base + 20005000000);
     CHECK(ws_decimate_bytes(d) < (16u << 20));

@@ -5,7 +5,7 @@
 
 static void hex(const uint8_t digest[32], char out[65])
 {
-    for (int i = 0; i < 32; i++)
+    for (size_t i = 0; i < 32; i++)
         snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 

@@ -96,6 +96,7 @@ static const struct made made[] = {
      8,
      0.05,
      "no_instruction"},
+    /* NOLINTNEXTLINE(misc-misleading-bidirectional): that is what the page must tame */
     {"a kernel with no counters \xe2\x80\xae\xff", {80, 1, 1}, {128, 1, 1}, 32, 0, 3, 12, 0, 0, 0, 0, 0, 0, NULL},
 };
 enum { MADE = sizeof made / sizeof made[0], MEND = 3, GONE = 7 };
