@@ -57,7 +57,8 @@ struct name_class {
 };
 
 struct group {
-    int64_t process_id, busy_ns;
+    int64_t process_id;
+    double busy_ns; /* work that overlaps counts twice: good enough to choose by */
     uint32_t device;
 };
 
@@ -208,9 +209,15 @@ static struct group *group_of(struct loader *l, int64_t process_id, uint32_t dev
     return &l->groups[l->group_count++];
 }
 
+/* Times that a clock can say: sums and differences of them do not overflow, also in a capture made to. */
+static bool is_time(int64_t start_ns, int64_t end_ns)
+{
+    return start_ns > 0 && end_ns >= start_ns && end_ns < INT64_MAX / 4;
+}
+
 static bool has_time(const struct ws_activity_row *row)
 {
-    return row->start_ns > 0 && row->end_ns >= row->start_ns;
+    return is_time(row->start_ns, row->end_ns);
 }
 
 static int weigh(void *state, const struct ws_activity_chunk *chunk)
@@ -222,7 +229,7 @@ static int weigh(void *state, const struct ws_activity_chunk *chunk)
         ws_activity_unpack(&row, chunk->data + (size_t)i * WS_ACTIVITY_BYTES);
         group = has_time(&row) ? group_of(l, chunk->process_id, row.device) : NULL;
         if (group)
-            group->busy_ns += row.end_ns - row.start_ns;
+            group->busy_ns += (double)(row.end_ns - row.start_ns);
     }
     return 0;
 }
@@ -605,7 +612,7 @@ static bool is_waited_for(const struct loader *l, int64_t t)
 static int tiny_facts(const struct loader *l, const struct busy *b, struct ws_timeline_facts *out)
 {
     double *sizes = malloc((l->work.count > 0 ? l->work.count : 1) * sizeof *sizes);
-    int64_t idle = 0;
+    double idle = 0;
     size_t n = 0;
     if (!sizes)
         return -WS_ENOMEM;
@@ -617,13 +624,13 @@ static int tiny_facts(const struct loader *l, const struct busy *b, struct ws_ti
             continue;
         sizes[n++] = (double)w->kernel_id;
         if (gap_at(b, w->at.end, &gap) && gap.start == w->at.end)
-            idle += gap.end - gap.start;
+            idle += seconds(gap.end - gap.start);
     }
     if (n > 0)
         qsort(sizes, n, sizeof *sizes, by_double);
     set(out, WS_T_tiny_reads, (double)n);
     set(out, WS_T_tiny_read_bytes, n > 0 ? sizes[n / 2] : 0);
-    set(out, WS_T_idle_after_tiny_read, seconds(idle));
+    set(out, WS_T_idle_after_tiny_read, idle);
     free(sizes);
     return 0;
 }
@@ -666,8 +673,7 @@ static void round_trip_facts(const struct loader *l, struct ws_timeline_facts *o
 {
     struct landed recent[RECENT] = {{0, 0, 0}};
     size_t next = 0;
-    double pairs = 0, bytes = 0, mismatched = 0;
-    int64_t time = 0;
+    double pairs = 0, bytes = 0, mismatched = 0, time = 0;
     for (size_t i = 0; i < l->work.count; i++) {
         const struct work *w = &l->work.at[i];
         const struct ws_rec_copy_call *call = w->kind == WS_ACTIVITY_MEMCPY ? copy_call_of(l, w->correlation) : NULL;
@@ -682,14 +688,14 @@ static void round_trip_facts(const struct loader *l, struct ws_timeline_facts *o
             if (recent[k].bytes > TINY_COPY && recent[k].host == call->src && recent[k].bytes == w->kernel_id) {
                 pairs++;
                 bytes += 2.0 * (double)w->kernel_id;
-                time += recent[k].ns + (w->at.end - w->at.start);
+                time += seconds(recent[k].ns) + seconds(w->at.end - w->at.start);
                 recent[k].bytes = 0; /* a second copy of the same is not another round trip */
                 break;
             }
     }
     set(out, WS_T_round_trips, pairs);
     set(out, WS_T_round_trip_bytes, bytes);
-    set(out, WS_T_round_trip_time, seconds(time));
+    set(out, WS_T_round_trip_time, time);
     set(out, WS_T_mismatched_copies, mismatched);
 }
 
@@ -712,7 +718,7 @@ static const struct call *call_of(const struct loader *l, uint64_t correlation)
 static const struct work **next_of_others(const struct loader *l)
 {
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-    const struct work **next = malloc(l->work.count * sizeof next[0]);
+    const struct work **next = malloc(l->work.count * sizeof(const struct work *));
     const struct work *at = NULL;
     for (size_t i = l->work.count; next && i-- > 0;) {
         next[i] = at;
@@ -737,8 +743,7 @@ static int legacy_facts(const struct loader *l, struct ws_timeline_facts *out)
     const struct work **next = next_of_others(l);
     const struct work *ahead = NULL; /* the last work of another stream */
     struct streams others = {.count = 0};
-    int64_t serialised = 0;
-    double legacy = 0;
+    double legacy = 0, serialised = 0;
     if (!next)
         return -WS_ENOMEM;
     for (size_t i = 0; i < l->work.count; i++) {
@@ -750,12 +755,12 @@ static int legacy_facts(const struct loader *l, struct ws_timeline_facts *out)
         }
         legacy++;
         if (serialises(l, ahead, w, next[i]))
-            serialised += w->at.end - w->at.start;
+            serialised += seconds(w->at.end - w->at.start);
     }
     free((void *)next);
     set(out, WS_T_legacy_work, legacy);
     set(out, WS_T_blocking_streams, (double)others.count);
-    set(out, WS_T_legacy_serialised, seconds(serialised));
+    set(out, WS_T_legacy_serialised, serialised);
     return 0;
 }
 
@@ -772,7 +777,7 @@ static int fault_facts(const struct loader *l, struct ws_timeline_facts *out)
         const struct ws_rec_uvm *u = &l->uvm.at[i];
         if (u->counter == UVM_GPU_FAULT) {
             groups++;
-            if (u->end_ns > u->start_ns)
+            if (is_time(u->start_ns, u->end_ns))
                 faults[n++] = (struct span){u->start_ns, u->end_ns};
         } else if ((u->counter == UVM_HTOD || u->counter == UVM_DTOH) && u->flags != UVM_BY_USER) {
             bytes += (double)u->value;
@@ -899,20 +904,18 @@ static bool is_linked(const struct link *a, const struct link *b)
 }
 
 struct chain {
-    double kernels, bytes, counted, longest, longest_bytes;
-    int64_t ns, total_ns;
+    double kernels, bytes, counted, longest, longest_bytes, time, total_time;
 };
 
 static void end_chain(struct chain *c)
 {
     if (c->kernels >= 3)
-        c->total_ns += c->ns;
+        c->total_time += c->time;
     if (c->kernels > c->longest) {
         c->longest = c->kernels;
         c->longest_bytes = c->counted > 0 ? c->bytes / c->counted : -1;
     }
-    c->kernels = c->bytes = c->counted = 0;
-    c->ns = 0;
+    c->kernels = c->bytes = c->counted = c->time = 0;
 }
 
 static int by_launch(const void *a, const void *b)
@@ -938,7 +941,7 @@ static void add_link(struct chain *c, const struct link *link)
 {
     struct ws_value bytes = dram_bytes_of(link->kernel);
     c->kernels++;
-    c->ns += link->ns;
+    c->time += seconds(link->ns);
     c->bytes += ws_has(bytes) ? bytes.number : 0;
     c->counted += ws_has(bytes);
 }
@@ -983,7 +986,7 @@ static int chain_facts(const struct loader *l, const struct ws_session *s, struc
     end_chain(&c);
     if (index && all) {
         set(out, WS_T_chain_kernels, c.longest);
-        set(out, WS_T_chain_time, seconds(c.total_ns));
+        set(out, WS_T_chain_time, c.total_time);
         set(out, WS_T_chain_memory_bound, c.longest > 0);
         if (c.longest_bytes > 0)
             set(out, WS_T_chain_bytes, c.longest_bytes);

@@ -387,3 +387,22 @@ TEST(kernels_over_different_buffers_make_none)
     CHECK_NEAR(fact(WS_T_chain_kernels), 1, 0);
     CHECK(!fires("W38"));
 }
+
+/* A capture can say anything; sums of its times must not overflow (a sanitizer build sees it). */
+TEST(times_beyond_any_clock_are_left_out)
+{
+    struct ws_rec_kernel odd = a_kernel(1, 1000, 1, INT64_MAX);
+    struct ws_rec_sync wait = {.sync_kind = 3, .start_ns = INT64_MIN, .end_ns = INT64_MAX};
+    begin();
+    for (int i = 0; i < 3; i++) {
+        put_kernel(&c, &odd);
+        put_sync(&c, &wait);
+        api(2, 2, 5, -1e9, 9e9, 0);
+        fault(4, UINT64_MAX, 0, -1e9, 9e9);
+        allocation(1, UINT64_MAX);
+    }
+    kernel(1, 7, 0, 10);
+    end();
+    CHECK_NEAR(fact(WS_T_kernels), 1, 0);
+    CHECK_NEAR(fact(WS_T_window), 10e-6, 1e-12);
+}
