@@ -219,9 +219,30 @@ static void print_line(const struct request *r, struct ws_json *json, size_t fil
     }
 }
 
+static bool is_program(const struct ws_expect_reader *reader)
+{
+    return reader->id.length > 0 && reader->id.at[0] == 'H';
+}
+
+/* Whether the session is of one of the host programs H1…: its kernels are then not those of `warpsight-kernels all`. */
+static bool is_session_of_program(const struct ws_session *session)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        struct ws_expect_reader reader;
+        struct ws_expect line;
+        int more;
+        ws_expect_open(&reader, files[i].text, strlen(files[i].text));
+        while ((more = ws_expect_next(&reader, &line)) != 0)
+            if (more == 1 && is_program(&reader) && is_session_of(session, line.name))
+                return true;
+    }
+    return false;
+}
+
 static void judge(const struct request *r, struct bench *bench, struct ws_json *json, struct tally *tally)
 {
     const struct ws_expect_facts facts = {.value = value_of, .fired = fired, .user = bench};
+    const bool of_program = is_session_of_program(bench->session);
     for (size_t i = 0; i < FILES; i++) {
         struct ws_expect_reader reader;
         struct ws_expect line;
@@ -234,6 +255,9 @@ static void judge(const struct request *r, struct bench *bench, struct ws_json *
                 fprintf(stderr, "warpsight kernels: %s.expect:%u: %s\n", files[i].name, reader.line, reader.problem);
             else {
                 verdict = ws_expect_judge(&line, &facts, &got);
+                /* A host program has a session of its own: what is not in this one is not missing from it. */
+                if (verdict == WS_VERDICT_NO_LAUNCH && (of_program || is_program(&reader)))
+                    continue;
                 print_line(r, json, i, &line, got, verdict);
             }
             tally->count[verdict]++;

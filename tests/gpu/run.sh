@@ -62,6 +62,17 @@ check "warpsight run --set full warpsight-kernels all" $?
 "$ws" report h200-kernels >"$OUT/report.txt" 2>&1
 
 say
+say "## Host programs: a session each, rules between kernels"
+programs=$(./warpsight-kernels list --json | python3 -c 'import json, sys; print(*[v for k in json.load(sys.stdin)["kernels"] if k["kind"] == "program" for v in k["variants"]])')
+for program in $programs; do
+    # Whether kernels could be fused is told by counters; elsewhere replaying launches would bend the timeline.
+    case $program in round_trip_*) sets=core,memory,throughput,api ;; *) sets=trace,api ;; esac
+    "$ws" run --set "$sets" --name "$program" ./warpsight-kernels run "$program" --seed 7 >"$work/o" 2>"$work/e" &&
+        "$ws" kernels verify "$program" >"$OUT/verify-$program.txt" 2>&1
+    check "$program" $? "$(tail -1 "$OUT/verify-$program.txt")"
+done
+
+say
 say "## Against Nsight Compute: same program, same metrics, same run"
 "$ws" list metrics --json >"$OUT/metrics.json"
 # --set core,memory,stalls as by default; one session of our own for equal conditions
