@@ -5,10 +5,13 @@
 //   big GB         one launch over a buffer of GB 2^30 bytes
 //   graph N        a captured graph of 10 nodes, launched N times
 //   streams N      4 threads, a stream each, N launches each, cudaLaunchKernelEx and <<<>>> mixed
+//   devices N      a thread a device, N launches in its primary context and N in a context of its own
 //   status N       exits with status N after one launch
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda.h>
+#include <dlfcn.h>
 #include <thread>
 #include <vector>
 
@@ -123,6 +126,54 @@ static int streams(int n)
     return 0;
 }
 
+template <typename F> static F driver_call(const char *name)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *call = library ? dlsym(library, name) : nullptr;
+    if (!call) {
+        std::fprintf(stderr, "cases: libcuda has no %s\n", name);
+        std::exit(3);
+    }
+    return reinterpret_cast<F>(call);
+}
+
+/* One thread's work; *first receives the sum over both contexts. */
+static void run_device(int device, int n, float *first)
+{
+    auto create = driver_call<CUresult (*)(CUcontext *, unsigned, CUdevice)>("cuCtxCreate_v2");
+    auto destroy = driver_call<CUresult (*)(CUcontext)>("cuCtxDestroy_v2");
+    CUcontext own = nullptr;
+    CHECK(cudaSetDevice(device));
+    for (int context = 0; context < 2; context++) {
+        float value = 0;
+        if (context == 1 && create(&own, 0, device) != CUDA_SUCCESS)
+            std::exit(3);
+        float *x = fresh(1 << 16);
+        for (int i = 0; i < n; i++)
+            step<<<64, 128>>>(x, 64 * 128);
+        CHECK(cudaGetLastError());
+        CHECK(cudaMemcpy(&value, x, sizeof value, cudaMemcpyDeviceToHost));
+        *first += value;
+    }
+    if (destroy(own) != CUDA_SUCCESS)
+        std::exit(3);
+}
+
+static int devices(int n)
+{
+    int count = 0;
+    CHECK(cudaGetDeviceCount(&count));
+    std::vector<float> first((size_t)count);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; i++)
+        threads.emplace_back(run_device, i, n, &first[(size_t)i]);
+    for (auto &t : threads)
+        t.join();
+    for (int i = 0; i < count; i++)
+        std::printf("devices %d %.9g\n", i, first[(size_t)i]);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -135,10 +186,12 @@ int main(int argc, char **argv)
         return graph(n);
     if (!std::strcmp(what, "streams"))
         return streams(n);
+    if (!std::strcmp(what, "devices"))
+        return devices(n);
     if (!std::strcmp(what, "status")) {
         launches(1);
         return n;
     }
-    std::fprintf(stderr, "usage: cases launches N | big GB | graph N | streams N | status N\n");
+    std::fprintf(stderr, "usage: cases launches N | big GB | graph N | streams N | devices N | status N\n");
     return 2;
 }

@@ -89,6 +89,11 @@ python3 "$here/ncu.py" compare "$OUT/metrics.json" "$work/compare.json" "$OUT/nc
 check "deterministic counts equal Nsight Compute's to the last unit" $? "$(tail -1 "$OUT/ncu-compare.md")"
 cat "$OUT/ncu-compare.md" >>"$report"
 
+# What Nsight Compute would advise, for the scorecard of our own advice
+ncu --clock-control none --cache-control none --set full --csv --page details \
+    ./warpsight-kernels all --seed 7 >"$OUT/ncu-details.csv" 2>"$work/ncu.err"
+check "Nsight Compute's advice on the same program recorded" $?
+
 say
 say "## Rotation against replay"
 "$ws" run --replay-mode rotate --name rotate -o "$OUT/h200-rotate.wscap" ./warpsight-kernels all --seed 7 --repeat 24 >/dev/null 2>"$work/err"
@@ -108,12 +113,16 @@ same() { # same NAME COMMAND…: stdout, stderr and exit status with and without
 }
 same "graph" ./gpu-cases graph 50
 same "streams" ./gpu-cases streams 100
+same "devices" ./gpu-cases devices 50
 same "status" ./gpu-cases status 42
 same "kernels" ./warpsight-kernels all --seed 7
 same "torch" python3 torch_small.py
 "$ws" run --name torch -o "$OUT/h200-torch.wscap" python3 torch_small.py >"$work/o" 2>"$work/e"; check "PyTorch profiled" $? "$(grep -c . "$work/o") lines"
 "$ws" run --name graph -o "$OUT/h200-graph.wscap" ./gpu-cases graph 20 >"$work/o" 2>"$work/e"; check "CUDA graph program profiled" $?
 "$ws" run --require-kernels --name streams ./gpu-cases streams 50 >"$work/o" 2>"$work/e"; check "four threads, four streams profiled" $?
+"$ws" run --name devices -o "$OUT/devices.wscap" ./gpu-cases devices 50 >"$work/o" 2>"$work/e"
+"$ws" report --json devices >"$OUT/devices.json" && python3 "$here/devices.py" "$WARPSIGHT_DB" "$OUT/devices.json" "$(nvidia-smi -L | wc -l)" 50 >"$work/o" 2>&1
+check "a thread a device, two contexts a device: every launch traced, counters of every device" $? "$(tail -1 "$work/o")"
 "$ws" run ./gpu-cases status 42 >"$work/o" 2>"$work/e"; [ $? -eq 42 ]; check "run returns the program's status 42" $?
 "$ws" run bash -c "./gpu-cases launches 3000000 & sleep 3; kill -9 \$!; wait" >"$work/o" 2>"$work/e"
 "$ws" report --json >"$OUT/killed.json" && python3 -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(0 if sum(k['launches'] for k in r['kernels'])>1000 else 1)" "$OUT/killed.json"
