@@ -137,7 +137,7 @@ static struct ws_value input(const struct ws_value *metric, enum ws_metric_id id
  * any board has: a "measurement" above that measured something else, and is not believed. */
 #define L1_MOST_BYTES_PER_S (128.0 * 3e9 * 256)
 
-static struct ws_value measured(const struct ws_ceilings *ceilings, enum ws_ceiling_id id)
+struct ws_value ws_ceiling_measured(const struct ws_ceilings *ceilings, enum ws_ceiling_id id)
 {
     struct ws_value rate = ceilings ? ceilings->at[id].rate : ws_missing(WS_WHY_NOT_MEASURED, ceiling_rows[id].key);
     if ((id == WS_CEILING_L1_READ || id == WS_CEILING_SHARED_READ) && ws_has(rate) && rate.number > L1_MOST_BYTES_PER_S)
@@ -150,12 +150,13 @@ static struct ws_value measured_bandwidth(const struct ws_ceilings *ceilings, en
 {
     switch (level) {
     case WS_LEVEL_DRAM:
-        return greater(measured(ceilings, WS_CEILING_DRAM_READ),
-                       greater(measured(ceilings, WS_CEILING_DRAM_COPY), measured(ceilings, WS_CEILING_DRAM_WRITE)));
+        return greater(ws_ceiling_measured(ceilings, WS_CEILING_DRAM_READ),
+                       greater(ws_ceiling_measured(ceilings, WS_CEILING_DRAM_COPY),
+                               ws_ceiling_measured(ceilings, WS_CEILING_DRAM_WRITE)));
     case WS_LEVEL_L2:
-        return measured(ceilings, WS_CEILING_L2_READ);
+        return ws_ceiling_measured(ceilings, WS_CEILING_L2_READ);
     default:
-        return measured(ceilings, WS_CEILING_L1_READ);
+        return ws_ceiling_measured(ceilings, WS_CEILING_L1_READ);
     }
 }
 
@@ -205,8 +206,8 @@ static void fill_point(struct ws_roof_point *p, const struct ws_value *metric, c
     p->intensity = ratio(p->operations, input(metric, levels[p->level].bytes), ws_level_name(p->level));
     p->flop_rate = ratio(p->operations, input(metric, WS_M_duration), "duration");
     p->measured.bandwidth = measured_bandwidth(ceilings, p->level);
-    p->measured.peak = greater(measured(ceilings, precisions[p->precision].ceiling),
-                               measured(ceilings, precisions[p->precision].other));
+    p->measured.peak = greater(ws_ceiling_measured(ceilings, precisions[p->precision].ceiling),
+                               ws_ceiling_measured(ceilings, precisions[p->precision].other));
     p->sheet.bandwidth = p->level == WS_LEVEL_DRAM ? sheet->bandwidth : none;
     p->sheet.peak = greater(sheet_rate(sheet, precisions[p->precision].rate),
                             sheet_rate(sheet, precisions[p->precision].other_rate));

@@ -55,6 +55,9 @@ const char *ws_ceiling_key(enum ws_ceiling_id id);
 const char *ws_ceiling_unit(enum ws_ceiling_id id);
 const char *ws_ceiling_title(enum ws_ceiling_id id);
 enum ws_ceiling_id ws_ceiling_find(const char *key, size_t length);
+/* The rate that rooflines use: what was measured, or why it is not there (NULL: not measured). One that no board can
+ * reach measured something else: WS_WHY_RANGE. */
+struct ws_value ws_ceiling_measured(const struct ws_ceilings *ceilings, enum ws_ceiling_id id);
 
 enum ws_level { WS_LEVEL_DRAM, WS_LEVEL_L2, WS_LEVEL_L1, WS_LEVEL_COUNT };
 enum ws_precision {

@@ -214,7 +214,7 @@ static void put_pair(struct ws_json *j, const struct comparison *c, const struct
     uint64_t before = p->base != none ? c->base->kernels[p->base].rules : 0;
     uint64_t after = p->target != none ? c->target->kernels[p->target].rules : 0;
     ws_json_object(j);
-    ws_json_put_text(j, "name", k->name.alias);
+    ws_report_json_names(j, &k->name);
     put_dim3(j, "grid", k->row.launch.grid);
     put_dim3(j, "block", k->row.launch.block);
     ws_json_put_uint(j, "dynamic_smem_bytes", k->row.launch.dynamic_smem_bytes);

@@ -42,6 +42,31 @@ static struct ws_value sheet_of(const struct ws_board *board, enum ws_ceiling_id
     return ws_missing(WS_WHY_NOT_IN_SOURCE, NULL);
 }
 
+/* What micro-kernels measured, and how; the same rate as the report's roofs. */
+static void put_measured(struct ws_json *j, const struct ws_session *s, size_t device, enum ws_ceiling_id id)
+{
+    struct ws_value rate = ws_ceiling_measured(&s->ceilings[device], id);
+    const struct ws_ceiling_origin *origin = &s->ceiling_origins[device][id];
+    put_number(j, "measured", rate);
+    if (!ws_has(rate))
+        ws_json_put_text(j, "why", ws_why_code((enum ws_why)rate.why));
+    if (origin->measured_ns == 0)
+        return;
+    put_number(j, "clock_hz", s->ceilings[device].at[id].clock_hz);
+    ws_json_put_text(j, "method", origin->method);
+    ws_json_put_text(j, "statistic", "median");
+    ws_json_put_text(j, "command", "warpsight ceilings");
+    ws_report_json_time(j, "measured_at", origin->measured_ns);
+}
+
+static void put_sheet(struct ws_json *j, const struct ws_board *board, enum ws_ceiling_id id)
+{
+    struct ws_value rate = board ? sheet_of(board, id) : ws_missing(WS_WHY_NO_DEVICE, NULL);
+    put_number(j, "sheet", rate);
+    if (!ws_has(rate))
+        ws_json_put_text(j, "sheet_why", ws_why_code((enum ws_why)rate.why));
+}
+
 static void put_device(struct ws_json *j, const struct ws_session *s, size_t device)
 {
     const struct ws_device_row *d = &s->devices[device];
@@ -52,18 +77,20 @@ static void put_device(struct ws_json *j, const struct ws_session *s, size_t dev
     ws_json_object(j);
     ws_json_put_uint(j, "index", d->device.index);
     ws_json_put_text(j, "name", d->device.name);
+    ws_json_put_text(j, "uuid", d->uuid);
+    ws_json_put_uint(j, "driver", ws_report_driver(s));
     ws_json_put_text(j, "cc", cc);
+    ws_json_put_text(j, "sheet_source", is_known ? board.source : NULL);
     ws_json_key(j, "ceilings");
     ws_json_array(j);
     for (int i = 0; i < WS_CEILING_COUNT; i++) {
         enum ws_ceiling_id id = (enum ws_ceiling_id)i;
-        struct ws_value missing = ws_missing(WS_WHY_NOT_MEASURED, NULL);
         ws_json_object_line(j);
         ws_json_put_text(j, "key", ws_ceiling_key(id));
         ws_json_put_text(j, "title", ws_ceiling_title(id));
         ws_json_put_text(j, "unit", ws_ceiling_unit(id));
-        put_number(j, "measured", missing);
-        put_number(j, "sheet", is_known ? sheet_of(&board, id) : missing);
+        put_measured(j, s, device, id);
+        put_sheet(j, is_known ? &board : NULL, id);
         ws_json_end(j);
     }
     ws_json_end(j);
@@ -75,12 +102,10 @@ static void put_points(struct ws_json *j, const struct ws_kernel *k, const struc
     for (size_t i = 0; i < r->count; i++) {
         ws_json_object_line(j);
         ws_json_put_int(j, "kernel", k->row.id);
-        ws_json_put_text(j, "name", k->name.alias);
+        ws_report_json_names(j, &k->name);
         ws_json_put_uint(j, "launches", k->launches);
         put_number(j, "duration", k->times.total);
         ws_report_json_point_members(j, &r->points[i]);
-        put_number(j, "sheet_roof", r->points[i].sheet.roof);
-        put_number(j, "sheet_percent", r->points[i].sheet.percent);
         ws_json_end(j);
     }
 }
@@ -89,7 +114,7 @@ static void put_reason(struct ws_json *j, const struct ws_kernel *k, struct ws_v
 {
     ws_json_object_line(j);
     ws_json_put_int(j, "kernel", k->row.id);
-    ws_json_put_text(j, "name", k->name.alias);
+    ws_report_json_names(j, &k->name);
     ws_json_put_text(j, "why", ws_why_code((enum ws_why)reason.why));
     if (reason.input)
         ws_json_put_text(j, "needs", reason.input);

@@ -5,7 +5,7 @@
 #include "../analyzer/err.h"
 #include "api.h"
 #include "decimate.h"
-#include "names.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static int put_name(void *state, const struct ws_kernel_row *row)
     ws_name_of(&n->arena, row->mangled, &name);
     ws_json_object_line(n->j);
     ws_json_put_int(n->j, "id", row->id);
-    ws_json_put_text(n->j, "name", name.alias);
+    ws_report_json_names(n->j, &name);
     ws_json_end(n->j);
     ws_arena_fini(&n->arena);
     memset(&n->arena, 0, sizeof n->arena);

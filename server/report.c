@@ -461,20 +461,44 @@ static int load_warnings(struct loader *l)
 
 /* --- ceilings --- */
 
+uint32_t ws_report_driver(const struct ws_session *session)
+{
+    return session->process_count > 0 ? session->processes[0].driver_version : 0;
+}
+
+static int load_ceiling_origin(void *state, const struct ws_ceiling_row *row)
+{
+    struct loader *l = state;
+    enum ws_ceiling_id id = ws_ceiling_find(row->key, strlen(row->key));
+    for (size_t i = 0; i < l->s->device_count && id != WS_CEILING_COUNT; i++) {
+        struct ws_ceiling_origin *o = &l->s->ceiling_origins[i][id];
+        if (row->driver_version != ws_report_driver(l->s) || strcmp(row->uuid, l->s->devices[i].uuid) != 0)
+            continue;
+        *o = (struct ws_ceiling_origin){row->method, row->measured_ns};
+        if (!keep(&l->s->arena, &o->method))
+            return -WS_ENOMEM;
+    }
+    return 0;
+}
+
 /* A board that was not measured keeps "not measured"; that is no error. */
 static int load_ceilings(struct loader *l)
 {
     struct ws_session *s = l->s;
-    uint32_t driver = s->process_count > 0 ? s->processes[0].driver_version : 0;
+    size_t count = s->device_count > 0 ? s->device_count : 1;
     int err = 0;
-    s->ceilings = calloc(s->device_count > 0 ? s->device_count : 1, sizeof *s->ceilings);
-    if (!s->ceilings)
+    s->ceilings = calloc(count, sizeof *s->ceilings);
+    s->ceiling_origins = calloc(count, sizeof *s->ceiling_origins);
+    if (!s->ceilings || !s->ceiling_origins)
         return -WS_ENOMEM;
+    for (size_t i = 0; i < s->device_count; i++)
+        for (size_t k = 0; k < WS_CEILING_COUNT; k++)
+            s->ceiling_origins[i][k].method = "";
     for (size_t i = 0; err == 0 && i < s->device_count; i++) {
-        err = ws_store_get_ceilings(l->store, s->devices[i].uuid, driver, &s->ceilings[i]);
+        err = ws_store_get_ceilings(l->store, s->devices[i].uuid, ws_report_driver(s), &s->ceilings[i]);
         err = err == -WS_ENOENT ? 0 : err;
     }
-    return err;
+    return err == 0 ? ws_store_each_ceiling(l->store, load_ceiling_origin, l) : err;
 }
 
 /* --- the timeline --- */
@@ -555,6 +579,7 @@ void ws_report_free(struct ws_session *session)
     free(session->processes);
     free(session->devices);
     free(session->ceilings);
+    free(session->ceiling_origins);
     free(session->timeline);
     free(session->warnings);
     ws_arena_fini(&session->arena);

@@ -42,6 +42,12 @@ struct ws_warning {
     uint64_t count;
 };
 
+/* How and when a ceiling was measured: beside ws_ceilings, which the analyzer takes. */
+struct ws_ceiling_origin {
+    const char *method;  /* "" = not measured */
+    int64_t measured_ns; /* since 1970; 0 = not measured */
+};
+
 struct ws_session {
     struct ws_arena arena;
     struct ws_session_row row;
@@ -50,7 +56,8 @@ struct ws_session {
     struct ws_device_row *devices; /* [device_count] */
     size_t device_count;
     struct ws_ceilings *ceilings; /* [device_count], measured on that board under the driver of the session */
-    struct ws_kernel *kernels;    /* [kernel_count], longest total time first */
+    struct ws_ceiling_origin (*ceiling_origins)[WS_CEILING_COUNT]; /* [device_count] */
+    struct ws_kernel *kernels;                                     /* [kernel_count], longest total time first */
     size_t kernel_count;
     struct ws_warning *warnings; /* [warning_count], gravest first */
     size_t warning_count;
@@ -62,6 +69,9 @@ struct ws_session {
  *   errors  -WS_ENOENT no such session; -WS_ENOMEM; of the store */
 int ws_report_load(struct ws_store *store, int64_t session_id, struct ws_session **out);
 void ws_report_free(struct ws_session *session);
+
+/* The CUDA driver that the session ran under, as cuDriverGetVersion; 0 = not known. */
+uint32_t ws_report_driver(const struct ws_session *session);
 
 /* What the analyzer says of kernels[kernel]. Some 50 KiB: one at a time. */
 void ws_report_analyze(const struct ws_session *session, size_t kernel, struct ws_report *out);
@@ -84,6 +94,8 @@ void ws_report_json_session_members(struct ws_json *j, const struct ws_session_r
                                     const struct ws_session *session);
 /* "2026-11-30T12:00:00.123456789Z", or null for 0. */
 void ws_report_json_time(struct ws_json *j, const char *key, int64_t ns);
+/* The names of a kernel as every list shows them, without braces: "name" (short), "demangled", "function" (bare). */
+void ws_report_json_names(struct ws_json *j, const struct ws_name *name);
 void ws_report_json_point_members(struct ws_json *j, const struct ws_roof_point *point);
 /* key: a JSON array of texts as the database keeps it. */
 void ws_report_json_texts(struct ws_json *j, const char *key, const char *json);

@@ -394,6 +394,13 @@ static void put_attribute(struct ws_json *j, const char *key, const struct ws_ke
         ws_json_put_null(j, key);
 }
 
+void ws_report_json_names(struct ws_json *j, const struct ws_name *name)
+{
+    ws_json_put_text(j, "name", name->alias);
+    ws_json_put_text(j, "demangled", name->demangled);
+    ws_json_put_text(j, "function", name->base);
+}
+
 void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
                            const struct ws_report *report, const bool *wanted)
 {

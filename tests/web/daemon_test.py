@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -75,6 +76,14 @@ class Daemon:
         wait_for(lambda: any(s["name"] == token and s["launches"] == launches and not s["live"]
                              for s in self.json("sessions")["sessions"]))
         return next(s["id"] for s in self.json("sessions")["sessions"] if s["name"] == token)
+
+
+def recorded(name):
+    """A daemon whose database holds the recorded session tests/flow/NAME.wscap, as session 1."""
+    folder = tempfile.mkdtemp(dir=os.environ.get("WS_SCRATCH"))
+    env = dict(os.environ, WARPSIGHT_DB=os.path.join(folder, "a.db"), WARPSIGHT_SPOOL=os.path.join(folder, "spool"))
+    subprocess.check_call([PROGRAM, "import", "tests/flow/%s.wscap" % name], env=env, stdout=subprocess.DEVNULL)
+    return Daemon(folder=folder)
 
 
 def wait_for(claim, seconds=10):
@@ -548,6 +557,56 @@ def roofline_names_every_kernel_once_or_says_why_not(d):
     plotted, missing = {p["kernel"] for p in r["points"]}, {p["kernel"] for p in r["not_plotted"]}
     assert not plotted & missing and len(plotted | missing) == 5
     assert r["devices"][0]["ceilings"][0]["key"] == "dram_read"
+
+
+@test
+def roofs_are_those_that_were_measured_and_the_data_sheet_stands_apart(d):
+    own = recorded("h200-kernels")
+    try:
+        shown = json.loads(subprocess.check_output([PROGRAM, "ceilings", "--show", "--json"], env=own.env))["ceilings"]
+        shown = {c["key"]: c for c in shown}
+        device = own.json("sessions/1/roofline")["devices"][0]
+        got = {c["key"]: c for c in device["ceilings"]}
+        assert device["uuid"] == shown["fp32"]["uuid"] and device["driver"] == shown["fp32"]["driver"]
+        assert set(shown) == set(got) and device["sheet_source"]
+        for key, c in got.items():
+            assert c["method"] == shown[key]["method"] and c["clock_hz"] == shown[key]["clock_hz"], key
+            assert c["statistic"] == "median" and c["command"] == "warpsight ceilings" and c["measured_at"], key
+            assert c["measured"] == shown[key]["rate"] or (c["measured"] is None and c["why"] == "out-of-range"), key
+        assert 0 < got["dram_read"]["measured"] < got["dram_read"]["sheet"]
+        assert got["l2_read"]["sheet"] is None and got["l2_read"]["sheet_why"] == "not-in-source"
+        # the roof of a point is the lower of the two that the report has, too
+        report = own.json("sessions/1/report")
+        roofs = [p["roof"] for k in report["kernels"] for p in k["roofline"]["points"]]
+        points = own.json("sessions/1/roofline")["points"]
+        assert [p["roof"] for p in points] == roofs and got["fp32"]["measured"] in roofs
+    finally:
+        own.stop()
+    with sqlite3.connect(own.db) as db:
+        db.execute("DELETE FROM ceiling")
+    db.close()
+    own = Daemon(folder=own.folder)
+    try:
+        for c in own.json("sessions/1/roofline")["devices"][0]["ceilings"]:
+            assert c["measured"] is None and c["why"] == "not-measured" and "method" not in c and "clock_hz" not in c
+            assert c["sheet"] == got[c["key"]]["sheet"]
+    finally:
+        own.stop()
+
+
+@test
+def every_list_has_the_short_and_the_full_name_of_a_kernel(d):
+    own = recorded("h200-torch")
+    try:
+        full = {k["id"]: (k["name"], k["demangled"]) for k in own.json("sessions/1/report")["kernels"]}
+        roofline = own.json("sessions/1/roofline")
+        for rows, key in ((own.json("sessions/1/timeline")["kernels"], "id"), (roofline["points"], "kernel"),
+                          (roofline["not_plotted"], "kernel"), (own.json("compare?base=1&target=1")["kernels"], "base")):
+            assert rows or rows is roofline["not_plotted"]
+            for row in rows:
+                assert (row["name"], row["demangled"]) == full[row[key]] and row["function"], row
+    finally:
+        own.stop()
 
 
 @test
