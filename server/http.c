@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -31,7 +32,8 @@ enum {
     BODY_MS = 10000,      /* to the end of the body */
     ANSWER_MS = 600000,   /* a large export over a slow line */
     IDLE_S = 60,          /* libmicrohttpd's own, while an answer is being read */
-    BEAT_MS = 10000,      /* an event stream says something at least so often: its loss is then seen */
+    BEAT_MS = 10000,      /* an event stream says something at least so often: a line that is dead is then seen */
+    LOOK_MS = 250,        /* and looks so often whether its reader has left */
     MEMORY_BYTES = 32768, /* of a connection: request line and headers must fit */
     STREAM_BYTES = 128 + 21 * WS_DAEMON_LIVE + 64, /* one event with all ids */
     STACK_BYTES = 1 << 20,                         /* sorted pages and reports keep their rows on the heap */
@@ -246,6 +248,7 @@ static void count_request(struct ws_http *http, const struct ws_route *route, in
 
 struct stream {
     struct ws_http *http;
+    int fd; /* the connection's, not ours; -1 = not known */
     uint64_t seen;
     bool has_begun, has_ended;
 };
@@ -262,6 +265,26 @@ static void stream_text(struct stream *s, uint64_t revision, char *at, size_t ca
     snprintf(at + n, cap - (size_t)n, "],\"lost\":%" PRIu64 "}\n\n", (uint64_t)atomic_load(&d->totals.lost_frames));
 }
 
+/* The tab was closed, or shows another page: one who clicks fast must not use up all streams. */
+static bool has_left(const struct stream *s)
+{
+    struct pollfd p = {.fd = s->fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+/* Waits for news, but not longer than a beat; false: nobody listens any more. */
+static bool stream_wait(const struct stream *s, uint64_t *revision)
+{
+    struct ws_daemon *d = s->http->daemon;
+    *revision = s->seen;
+    for (int ms = 0; ms < BEAT_MS && *revision == s->seen && !atomic_load(&d->is_stopping); ms += LOOK_MS) {
+        *revision = ws_daemon_wait(d, s->seen, LOOK_MS);
+        if (has_left(s))
+            return false;
+    }
+    return true;
+}
+
 /* The next piece of a stream; blocks, which is right in a thread of its own. */
 static ssize_t stream_next(void *state, uint64_t pos, char *at, size_t cap)
 {
@@ -273,7 +296,9 @@ static ssize_t stream_next(void *state, uint64_t pos, char *at, size_t cap)
     (void)pos;
     if (s->has_ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    revision = s->has_begun ? ws_daemon_wait(d, s->seen, BEAT_MS) : atomic_load(&d->revision);
+    revision = atomic_load(&d->revision);
+    if (s->has_begun && !stream_wait(s, &revision))
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (atomic_load(&d->is_stopping)) {
         s->has_ended = true;
         snprintf(text, sizeof text, "event: bye\ndata: {}\n\n");
@@ -298,13 +323,15 @@ static void stream_free(void *state)
     free(s);
 }
 
-static struct MHD_Response *stream_response(struct ws_http *http)
+static struct MHD_Response *stream_response(struct ws_http *http, struct MHD_Connection *connection)
 {
     struct stream *s = calloc(1, sizeof *s);
+    const union MHD_ConnectionInfo *i = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct MHD_Response *r;
     if (!s)
         return NULL;
     s->http = http;
+    s->fd = i ? i->connect_fd : -1;
     r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES, stream_next, s, stream_free);
     if (!r)
         free(s);
@@ -313,11 +340,11 @@ static struct MHD_Response *stream_response(struct ws_http *http)
 
 /* --- requests --- */
 
-static struct MHD_Response *body_response(struct ws_http *http, struct ws_call *call)
+static struct MHD_Response *body_response(struct ws_http *http, struct MHD_Connection *connection, struct ws_call *call)
 {
     char *text;
     if (call->is_stream)
-        return stream_response(http);
+        return stream_response(http, connection);
     if (call->file) {
         off_t size = fflush(call->file) == 0 ? lseek(fileno(call->file), 0, SEEK_END) : -1;
         int fd = size >= 0 ? dup(fileno(call->file)) : -1;
@@ -345,7 +372,7 @@ static enum MHD_Result send_call(struct ws_http *http, struct MHD_Connection *co
     bool takes_stream = call->is_stream;
     if (takes_stream)
         atomic_fetch_add(&http->daemon->totals.streams, 1);
-    r = body_response(http, call);
+    r = body_response(http, connection, call);
     if (!r) {
         if (takes_stream)
             atomic_fetch_sub(&http->daemon->totals.streams, 1);
