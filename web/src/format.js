@@ -4,7 +4,7 @@
 import units from "ws:units";
 
 const THIN = "\u202f"; // narrow no-break space: between number and unit, and between thousands
-const PREFIX = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
+const PREFIX = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const TIME = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 
 /** Three significant digits of |x| < 1000; whole numbers stay whole. */
@@ -79,6 +79,8 @@ export const seconds = (x) => format(x, "s");
 export const nanoseconds = (x) => format(x, "ns");
 export const count = (x) => format(x, "1");
 export const isPercent = (unit) => units[unit]?.[1] === "PERCENT";
+/** Integer operations are no FLOP: what a rate, or an intensity ("B" behind the slash), of a precision counts in. */
+export const opUnit = (precision, per = "s") => (/int/.test(precision ?? "") ? "OP/" : "FLOP/") + per;
 /** What a column header says: the unit without a prefix. */
 export const unitTitle = (unit) => (unit === undefined ? "" : (units[unit]?.[0] ?? unit));
 

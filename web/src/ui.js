@@ -33,7 +33,7 @@ export function Mark({ source, words = true }) {
 }
 
 // Units that every table repeats on every line; words like "sectors" stand in the column's head instead.
-const SHORT_UNIT = /^[kMGTP]?(%|s|B|B\/s|FLOP\/s|FLOP\/B|Hz|[mµn]s|min)$/;
+const SHORT_UNIT = /^[kMGTP]?(%|s|B|B\/s|(?:FL)?OP\/[sB]|Hz|[mµn]s|min)$/;
 
 /** code -> sentence, from the catalogue; set once by main.js. "%s" stands for the key that is missing. */
 export const reasons = signal(new Map());

@@ -3,7 +3,7 @@
 // Measured roofs are solid, data-sheet roofs dotted, another GPU's roofs dashed. A point above its roof is shown as it is.
 import { scaleLog } from "d3-scale";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { count, format, shortName } from "../format.js";
+import { count, format, opUnit, shortName } from "../format.js";
 import { html, noTip, rows, tipAt, whyText } from "../ui.js";
 
 const M = { l: 74, r: 14, t: 18, b: 46 };
@@ -35,10 +35,10 @@ export function shape(bound, r) {
 export function pointTip(p) {
   return html`<strong class="mono">${shortName(p.name)}</strong>${rows([
     ["Level, precision", `${p.level}, ${p.precision}`],
-    ["Intensity", format(p.intensity, "FLOP/B")],
-    ["Rate", format(p.flop_rate, "FLOP/s")],
+    ["Intensity", format(p.intensity, opUnit(p.precision, "B"))],
+    ["Rate", format(p.flop_rate, opUnit(p.precision))],
     ["Of its roof", p.percent === null || p.percent === undefined ? "not known" : format(p.percent, "")],
-    ["Roof", p.roof === null || p.roof === undefined ? whyText({ why: p.roof_source }) : `${format(p.roof, "FLOP/s")} (${p.roof_source})`],
+    ["Roof", p.roof === null || p.roof === undefined ? whyText({ why: p.roof_source }) : `${format(p.roof, opUnit(p.precision))} (${p.roof_source})`],
     ["Bound by", p.bound],
     p.launches !== undefined && ["Launches, time", `${count(p.launches)}, ${format(p.duration, "s")}`],
     p.percent > 1 && ["Doubt", "above its roof: the counters or the ceiling are wrong"],
@@ -112,7 +112,7 @@ export function Roofline({ points, device, levels, precisions, width, height, sv
     let ly = y(Math.max(v, c.sheet ?? 0)) - 6;
     while (used.some((u) => Math.abs(u - ly) < 14)) ly -= 14;
     used.push(ly);
-    return html`<text key=${"f" + c.precision} class="rooflabel" x=${width - M.r - 4} y=${ly} text-anchor="end">${c.precision} ${format(v, "FLOP/s")}${c.measured ? "" : " (data sheet)"}</text>`;
+    return html`<text key=${"f" + c.precision} class="rooflabel" x=${width - M.r - 4} y=${ly} text-anchor="end">${c.precision} ${format(v, opUnit(c.precision))}${c.measured ? "" : " (data sheet)"}</text>`;
   };
   const flatLabels = [...cmp].sort((a, b) => (a.measured ?? a.sheet ?? 0) - (b.measured ?? b.sheet ?? 0)).map(flatLabel);
   const maxBw = widest("measured", mem), maxSheet = widest("sheet", mem);
@@ -162,7 +162,7 @@ export function Roofline({ points, device, levels, precisions, width, height, sv
     <g class="points" ref=${group} onKeyDown=${keys}>${order.map((p, i) => html`<g key=${p.kernel + p.level + p.precision} data-i=${i} data-kernel=${p.kernel}
         class=${`point ${p.bound} ${p.percent > 1 ? "above" : ""} ${focusId === p.kernel ? "chosen" : ""} ${levels.length > 1 ? "lv" + p.level : ""}`}
         transform=${`translate(${x(p.intensity)},${y(p.flop_rate)})`} role="link" tabindex=${i === Math.max(0, at) ? 0 : -1}
-        aria-label=${`${shortName(p.name)}, ${p.level}, ${p.precision}: ${format(p.intensity, "FLOP/B")}, ${format(p.flop_rate, "FLOP/s")}, ${p.percent === null || p.percent === undefined ? "not known" : format(p.percent, "") + " of its roof"}, ${p.bound} bound`}
+        aria-label=${`${shortName(p.name)}, ${p.level}, ${p.precision}: ${format(p.intensity, opUnit(p.precision, "B"))}, ${format(p.flop_rate, opUnit(p.precision))}, ${p.percent === null || p.percent === undefined ? "not known" : format(p.percent, "") + " of its roof"}, ${p.bound} bound`}
         onClick=${() => onOpen?.(p)} onPointerEnter=${(e) => { setHover(p); tipAt(e, pointTip(p)); }} onPointerMove=${(e) => tipAt(e, pointTip(p))} onPointerLeave=${() => { setHover(null); noTip(); }}
         onFocus=${(e) => { setHover(p); setAt(i); tipAt(e, pointTip(p)); }} onBlur=${() => { setHover(null); noTip(); }}>
         <circle class="hit" r=${Math.max(12, radius(p) + 3)} /><path d=${shape(p.bound, radius(p))} />
