@@ -58,7 +58,7 @@ say "## Reference kernels"
 "$ws" run --set full --name h200-kernels -o "$OUT/h200-kernels.wscap" ./warpsight-kernels all --seed 7 >"$OUT/kernels.out" 2>"$OUT/kernels.err"
 check "warpsight run --set full warpsight-kernels all" $?
 "$ws" report --json h200-kernels >"$OUT/h200-kernels.json" 2>"$OUT/report.err"; check "report --json" $?
-"$ws" kernels verify h200-kernels >"$OUT/verify.txt" 2>&1; check "every .expect holds" $? "$(tail -1 "$OUT/verify.txt")"
+"$ws" kernels verify --strict h200-kernels >"$OUT/verify.txt" 2>&1; check "every .expect holds" $? "$(tail -1 "$OUT/verify.txt")"
 "$ws" report h200-kernels >"$OUT/report.txt" 2>&1
 
 say
@@ -67,8 +67,8 @@ programs=$(./warpsight-kernels list --json | python3 -c 'import json, sys; print
 for program in $programs; do
     # Whether kernels could be fused is told by counters; elsewhere replaying launches would bend the timeline.
     case $program in round_trip_*) sets=core,memory,throughput,api ;; *) sets=trace,api ;; esac
-    "$ws" run --set "$sets" --name "$program" ./warpsight-kernels run "$program" --seed 7 >"$work/o" 2>"$work/e" &&
-        "$ws" kernels verify "$program" >"$OUT/verify-$program.txt" 2>&1
+    "$ws" run --set "$sets" --name "$program" ./warpsight-kernels run "$program" --seed 7 >"$work/o" 2>"$work/e" # failing_calls_* fail, as they should
+    "$ws" kernels verify "$program" >"$OUT/verify-$program.txt" 2>&1
     check "$program" $? "$(tail -1 "$OUT/verify-$program.txt")"
 done
 
