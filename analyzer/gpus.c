@@ -44,13 +44,14 @@ struct board_row {
     double tera[WS_RATE_COUNT];
     double dram_giga;
     uint32_t l2_kib;
+    double link_giga;
     const char *source;
 };
 
 static const struct board_row boards[] = {
 #define WS_BOARD(names, major, minor, sms, mhz, fp64, fp32, fp16, t64, tf32, t16h, t16f, bf16, fp8, int8, dram, l2, \
-                 source)                                                                                            \
-    {names, major, minor, sms, mhz, {fp64, fp32, fp16, t64, tf32, t16h, t16f, bf16, fp8, int8}, dram, l2, source},
+                 link, source)                                                                                      \
+    {names, major, minor, sms, mhz, {fp64, fp32, fp16, t64, tf32, t16h, t16f, bf16, fp8, int8}, dram, l2, link, source},
 #include "gpus.def"
 #undef WS_BOARD
 };
@@ -94,6 +95,7 @@ void ws_gpus_board_at(size_t i, struct ws_board *out)
         out->rate[r] = known(row->tera[r], 1e12);
     out->dram_bytes_per_s = known(row->dram_giga, 1e9);
     out->l2_bytes = known(row->l2_kib, 1024);
+    out->link_bytes_per_s = known(row->link_giga, 1e9);
     out->source = row->source;
 }
 

@@ -60,6 +60,7 @@ struct ws_board {
     struct ws_value rate[WS_RATE_COUNT]; /* operations per second, dense; an FMA is 2 */
     struct ws_value dram_bytes_per_s;
     struct ws_value l2_bytes;
+    struct ws_value link_bytes_per_s; /* host link, peak of one direction */
     const char *source;
 };
 

@@ -146,7 +146,7 @@ struct ws_value ws_ceiling_measured(const struct ws_ceilings *ceilings, enum ws_
 }
 
 /* A kernel may read, write or copy: the best of the three is what DRAM was seen to do. */
-static struct ws_value measured_bandwidth(const struct ws_ceilings *ceilings, enum ws_level level)
+struct ws_value ws_ceiling_bandwidth(const struct ws_ceilings *ceilings, enum ws_level level)
 {
     switch (level) {
     case WS_LEVEL_DRAM:
@@ -205,7 +205,7 @@ static void fill_point(struct ws_roof_point *p, const struct ws_value *metric, c
     p->operations = metric[precisions[p->precision].operations];
     p->intensity = ratio(p->operations, input(metric, levels[p->level].bytes), ws_level_name(p->level));
     p->flop_rate = ratio(p->operations, input(metric, WS_M_duration), "duration");
-    p->measured.bandwidth = measured_bandwidth(ceilings, p->level);
+    p->measured.bandwidth = ws_ceiling_bandwidth(ceilings, p->level);
     p->measured.peak = greater(ws_ceiling_measured(ceilings, precisions[p->precision].ceiling),
                                ws_ceiling_measured(ceilings, precisions[p->precision].other));
     p->sheet.bandwidth = p->level == WS_LEVEL_DRAM ? sheet->bandwidth : none;
@@ -246,7 +246,7 @@ void ws_roofline(const struct ws_value *metric, const struct ws_device *device, 
         struct ws_roof_traffic *t = &out->traffic[level];
         t->bytes = input(metric, levels[level].bytes);
         t->rate = ratio(t->bytes, input(metric, WS_M_duration), "duration");
-        t->ceiling = measured_bandwidth(ceilings, (enum ws_level)level);
+        t->ceiling = ws_ceiling_bandwidth(ceilings, (enum ws_level)level);
         t->percent = ratio(t->rate, t->ceiling, "ceiling");
     }
 }

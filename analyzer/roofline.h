@@ -55,9 +55,6 @@ const char *ws_ceiling_key(enum ws_ceiling_id id);
 const char *ws_ceiling_unit(enum ws_ceiling_id id);
 const char *ws_ceiling_title(enum ws_ceiling_id id);
 enum ws_ceiling_id ws_ceiling_find(const char *key, size_t length);
-/* The rate that rooflines use: what was measured, or why it is not there (NULL: not measured). One that no board can
- * reach measured something else: WS_WHY_RANGE. */
-struct ws_value ws_ceiling_measured(const struct ws_ceilings *ceilings, enum ws_ceiling_id id);
 
 enum ws_level { WS_LEVEL_DRAM, WS_LEVEL_L2, WS_LEVEL_L1, WS_LEVEL_COUNT };
 enum ws_precision {
@@ -73,6 +70,12 @@ enum ws_precision {
     WS_PRECISION_TENSOR_INT8,
     WS_PRECISION_COUNT
 };
+/* The rate that rooflines use: what was measured, or why it is not there (NULL: not measured). One that no board can
+ * reach measured something else: WS_WHY_RANGE. */
+struct ws_value ws_ceiling_measured(const struct ws_ceilings *ceilings, enum ws_ceiling_id id);
+/* The measured bandwidth of a memory level: of DRAM the best of read, write and copy. */
+struct ws_value ws_ceiling_bandwidth(const struct ws_ceilings *ceilings, enum ws_level level);
+
 enum ws_bound { WS_BOUND_UNKNOWN, WS_BOUND_MEMORY, WS_BOUND_COMPUTE, WS_BOUND_COUNT };
 
 /* One roof over one point: what it allows, and how near the point is. */

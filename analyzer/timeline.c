@@ -14,6 +14,8 @@ void ws_timeline_init(struct ws_timeline_facts *facts)
 {
     for (unsigned i = 0; i < WS_TIMELINE_COUNT; i++)
         facts->value[i] = ws_missing(WS_WHY_NOT_COLLECTED, rows[i].key);
+    facts->process = 0;
+    facts->device = 0;
 }
 
 const char *ws_timeline_key(enum ws_timeline_id id)

@@ -20,6 +20,7 @@
     X(syncs, "", "host-blocking synchronisations (stream, event, device)")                                  \
     X(idle_after_sync, "s", "device idle between the end of a host-blocking wait and the next device work") \
     X(copy_busy, "s", "union of all copies between host and device")                                        \
+    X(copies, "", "copies between host and device")                                                         \
     X(copy_bytes, "B", "bytes of all copies between host and device")                                       \
     X(pageable_copies, "", "copies of at least 1 MiB with pageable host memory")                            \
     X(pageable_bytes, "B", "their bytes")                                                                   \
@@ -50,7 +51,7 @@
     X(alloc_calls, "", "cudaMalloc and cudaFree calls after the first kernel")                              \
     X(alloc_time, "s", "their summed duration")                                                             \
     X(leaked_bytes, "B", "device bytes still allocated when the process ended in order")                    \
-    X(link_rate, "B/s", "peak of the host link in one direction")
+    X(link_rate, "B/s", "peak of the host link in one direction: the device's word, else the data sheet's")
 
 enum ws_timeline_id {
 #define WS_TIMELINE_ENUM(key, unit, what) WS_T_##key,
@@ -61,6 +62,8 @@ enum ws_timeline_id {
 
 struct ws_timeline_facts {
     struct ws_value value[WS_TIMELINE_COUNT];
+    long long process; /* of whose busiest GPU they are: row of the database; 0 = there is no device work */
+    unsigned device;   /* ordinal in that process */
 };
 
 /* All facts missing: not collected. */

@@ -85,6 +85,7 @@ void ws_api_put_session(struct ws_json *j, struct ws_daemon *daemon, const struc
 int ws_api_put_session_page(struct ws_json *j, struct ws_daemon *daemon, struct ws_store *store,
                             const struct ws_session *session);
 int ws_api_put_roofline(struct ws_json *j, const struct ws_session *session);
+void ws_api_put_time(struct ws_json *j, const struct ws_session *session);
 void ws_api_put_catalogue(struct ws_json *j);
 /* A session from the cache (session_cache.h), to be given back; false: the answer is an error already. */
 struct ws_cached;
@@ -106,6 +107,7 @@ ws_handler ws_api_page, ws_api_script, ws_api_style;
 ws_handler ws_api_health, ws_api_metrics, ws_api_status, ws_api_events, ws_api_openapi;
 ws_handler ws_api_sessions, ws_api_session, ws_api_session_delete, ws_api_session_note;
 ws_handler ws_api_report, ws_api_kernels, ws_api_kernel, ws_api_launches, ws_api_roofline;
+ws_handler ws_api_time, ws_api_verify, ws_api_decode;
 ws_handler ws_api_timeline, ws_api_timeline_data, ws_api_export;
 ws_handler ws_api_compare, ws_api_occupancy, ws_api_catalogue;
 

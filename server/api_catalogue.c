@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * api_catalogue.c: the analyzer's tables as JSON, so that the page has no copy of any of them: metrics,
- * units, rules, GPUs, boards, stall reasons, timeline facts, ceilings, reasons for missing values. */
+ * units, rules, GPUs, boards, stall reasons, timeline facts, ceilings, reasons for missing values, what counters cannot
+ * show, reference kernels. */
+#include "../analyzer/cards.h"
 #include "../analyzer/gpus.h"
 #include "../analyzer/metrics.h"
 #include "../analyzer/roofline.h"
@@ -10,6 +12,7 @@
 #include "../analyzer/units.h"
 #include "api.h"
 #include "export.h"
+#include "verify.h"
 
 static const char *text_or_empty(const char *text)
 {
@@ -124,6 +127,7 @@ static void put_boards(struct ws_json *j)
         put_known(j, "boost_clock_hz", b.boost_clock_hz);
         put_known(j, "dram_bytes_per_s", b.dram_bytes_per_s);
         put_known(j, "l2_bytes", b.l2_bytes);
+        put_known(j, "link_bytes_per_s", b.link_bytes_per_s);
         ws_json_key(j, "rates");
         ws_json_object(j);
         for (int k = 0; k < WS_RATE_COUNT; k++)
@@ -188,6 +192,25 @@ static void put_small_tables(struct ws_json *j)
     ws_json_end(j);
 }
 
+static void put_cards(struct ws_json *j)
+{
+    ws_json_key(j, "cards");
+    ws_json_array(j);
+    for (size_t i = 0; i < ws_cards_count(); i++) {
+        const struct ws_card *c = ws_cards_get(i);
+        ws_json_object(j);
+        ws_json_put_text(j, "id", c->id);
+        ws_json_put_text(j, "title", c->title);
+        ws_json_put_text(j, "cannot", c->cannot);
+        ws_json_put_text(j, "instead", c->instead);
+        ws_json_put_text(j, "tool", c->tool);
+        ws_json_put_text(j, "command", c->command);
+        ws_json_put_text(j, "source", c->source);
+        ws_json_end(j);
+    }
+    ws_json_end(j);
+}
+
 static void put_formats(struct ws_json *j)
 {
     size_t count;
@@ -210,6 +233,9 @@ void ws_api_put_catalogue(struct ws_json *j)
     put_stalls(j);
     put_small_tables(j);
     put_formats(j);
+    put_cards(j);
+    ws_json_key(j, "kernels");
+    ws_verify_json_files(j);
     ws_json_end(j);
 }
 

@@ -35,6 +35,7 @@ enum compare { LESS, LESS_EQUAL, EQUAL, GREATER_EQUAL, GREATER };
 struct term {
     enum term_kind kind;
     bool negate;
+    bool is_doubtful; /* NAME: reads like a condition, "gemv<1"; with no such kernel it is one with a wrong key */
     char key[64];     /* VALUE */
     const char *text; /* NAME: lent, n bytes */
     size_t n;
@@ -136,7 +137,7 @@ static bool parse_condition(struct term *t, const char *text, size_t n)
     number[n - op] = 0;
     t->number = strtod(number, &end);
     t->kind = TERM_VALUE;
-    return *end == 0 && isfinite(t->number) && ws_report_is_sort_key(t->key) && strcmp(t->key, "name") != 0;
+    return *end == 0 && isfinite(t->number);
 }
 
 static bool parse_word(struct term *t, const char *text, size_t n)
@@ -182,9 +183,15 @@ static bool begins_with_key(const char *text, size_t n)
     return ws_report_is_sort_key(key);
 }
 
+static bool is_key(const char *key)
+{
+    return ws_report_is_sort_key(key) && strcmp(key, "name") != 0;
+}
+
 static bool parse_term(struct term *t, const char *text, size_t n)
 {
     size_t colon = strcspn(text, ":");
+    memset(t, 0, sizeof *t);
     t->negate = n > 1 && text[0] == '-';
     text += t->negate;
     n -= t->negate;
@@ -193,7 +200,8 @@ static bool parse_term(struct term *t, const char *text, size_t n)
     if (colon < n && text[colon + 1] != ':' && colon < strcspn(text, "<>="))
         return parse_word(t, text, n);
     if (begins_with_key(text, n))
-        return parse_condition(t, text, n);
+        return parse_condition(t, text, n) && is_key(t->key);
+    t->is_doubtful = parse_condition(t, text, n);
     t->kind = TERM_NAME;
     t->text = text;
     t->n = n;
@@ -217,6 +225,25 @@ static bool read_filter(struct ws_call *call, struct filter *f)
             return false;
         }
         text += n;
+    }
+    return true;
+}
+
+/* A condition on a key that we do not have is a mistake, unless it is part of a kernel's name ("gemv<1"). */
+static bool check_filter(struct ws_call *call, const struct ws_cached *c, const struct filter *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        const struct term *t = &f->terms[i];
+        bool is_name = !t->is_doubtful;
+        for (size_t k = 0; k < c->session->kernel_count && !is_name; k++)
+            is_name = contains(c->session->kernels[k].name.demangled, t->text, t->n);
+        if (is_name)
+            continue;
+        ws_call_fail(call, 400, "bad_parameter",
+                     "/api/v1/catalogue lists the keys; a name with < or > in it: name:TEXT",
+                     "filter: there is no key '%s', and no kernel's name has '%.*s' in it", t->key,
+                     (int)(t->n < 80 ? t->n : 80), t->text);
+        return false;
     }
     return true;
 }
@@ -422,7 +449,8 @@ void ws_api_kernels(struct ws_call *call)
         !read_order(call, &q.order) || !ws_call_metrics(call, usual_metrics, q.wanted, &q.all) ||
         !ws_call_session(call, call->request->ids[0], &c))
         return;
-    answer(call, c, &q);
+    if (check_filter(call, c, &q.filter))
+        answer(call, c, &q);
     ws_session_cache_give(c);
 }
 

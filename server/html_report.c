@@ -42,6 +42,8 @@ static int write_data(struct ws_store *store, const struct ws_session *session, 
     }
     if (err != 0)
         return err;
+    ws_json_key(&j, "time");
+    ws_api_put_time(&j, session);
     ws_json_key(&j, "catalogue");
     ws_api_put_catalogue(&j);
     ws_json_end(&j);

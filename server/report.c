@@ -506,14 +506,15 @@ static int load_ceilings(struct loader *l)
 /* Rows that cannot be read leave their facts missing; the kernels are worth showing without them. */
 static int judge_timeline(struct loader *l)
 {
-    struct ws_timeline_facts *facts = malloc(sizeof *facts);
-    int err = facts ? ws_timeline_facts_load(l->store, l->s, facts) : -WS_ENOMEM;
-    l->s->timeline = malloc(sizeof *l->s->timeline);
-    if (!l->s->timeline)
-        err = -WS_ENOMEM;
+    struct ws_session *s = l->s;
+    int err;
+    s->facts = malloc(sizeof *s->facts);
+    s->timeline = malloc(sizeof *s->timeline);
+    if (!s->facts || !s->timeline)
+        return -WS_ENOMEM;
+    err = ws_timeline_facts_load(l->store, s, s->facts);
     if (err != -WS_ENOMEM)
-        ws_rules_run_timeline(facts, l->s->timeline);
-    free(facts);
+        ws_rules_run_timeline(s->facts, s->timeline);
     return err == -WS_ECORRUPT ? 0 : err;
 }
 
@@ -580,6 +581,7 @@ void ws_report_free(struct ws_session *session)
     free(session->devices);
     free(session->ceilings);
     free(session->ceiling_origins);
+    free(session->facts);
     free(session->timeline);
     free(session->warnings);
     ws_arena_fini(&session->arena);

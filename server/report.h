@@ -6,6 +6,7 @@
 #define WS_SERVER_REPORT_H
 
 #include "../analyzer/analyze.h"
+#include "../analyzer/timeline.h"
 #include "arena.h"
 #include "json.h"
 #include "names.h"
@@ -61,8 +62,9 @@ struct ws_session {
     size_t kernel_count;
     struct ws_warning *warnings; /* [warning_count], gravest first */
     size_t warning_count;
-    struct ws_findings *timeline; /* of the rules that look at the whole session */
-    double total_s;               /* of all kernels that have a time */
+    struct ws_timeline_facts *facts; /* of the session's busiest GPU */
+    struct ws_findings *timeline;    /* of the rules that look at the whole session */
+    double total_s;                  /* of all kernels that have a time */
 };
 
 /* Load a session. Free with ws_report_free (NULL is allowed).

@@ -5,6 +5,7 @@
 #include "timeline_facts.h"
 
 #include "../analyzer/err.h"
+#include "../analyzer/gpus.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -475,13 +476,14 @@ static bool is_pageable(const struct work *w)
 
 static void copy_facts(const struct loader *l, const struct busy *b, struct ws_timeline_facts *out)
 {
-    double bytes = 0, large = 0, large_bytes = 0, large_time = 0;
+    double copies = 0, bytes = 0, large = 0, large_bytes = 0, large_time = 0;
     struct streams streams = {.count = 0};
     for (size_t i = 0; i < l->work.count; i++) {
         const struct work *w = &l->work.at[i];
         note_stream(&streams, w->stream);
         if (!is_host_copy(w))
             continue;
+        copies++;
         bytes += (double)w->kernel_id;
         if (w->kernel_id < LARGE_COPY || !is_pageable(w))
             continue;
@@ -490,6 +492,7 @@ static void copy_facts(const struct loader *l, const struct busy *b, struct ws_t
         large_time += seconds(w->at.end - w->at.start);
     }
     set(out, WS_T_copy_busy, seconds(length_of(b->copies, b->copy_count)));
+    set(out, WS_T_copies, copies);
     set(out, WS_T_copy_bytes, bytes);
     set(out, WS_T_pageable_copies, large);
     set(out, WS_T_pageable_bytes, large_bytes);
@@ -829,13 +832,18 @@ static void dram_facts(const struct ws_session *s, struct ws_timeline_facts *out
 {
     double bytes = 0;
     bool any = false;
+    bool all = true;
     for (size_t i = 0; i < s->kernel_count; i++) {
         struct ws_value one = dram_bytes_of(&s->kernels[i]);
         any = any || ws_has(one);
+        all = all && ws_has(one);
         bytes += ws_has(one) ? one.number * (double)s->kernels[i].launches : 0;
     }
-    if (any)
-        set(out, WS_T_dram_bytes, bytes);
+    if (!any)
+        return;
+    set(out, WS_T_dram_bytes, bytes);
+    if (!all) /* kernels that were not profiled moved bytes, too */
+        out->value[WS_T_dram_bytes].grade = WS_GRADE_LOWER_BOUND;
 }
 
 /* 4 bytes and more for each operation, or DRAM at 60 % and more: the catalogue's word for memory-bound. */
@@ -1002,8 +1010,11 @@ static int chain_facts(const struct loader *l, const struct ws_session *s, struc
 static int device_facts(void *state, const struct ws_device_row *row)
 {
     struct ws_timeline_facts *out = state;
+    struct ws_board board;
     if (row->device.pcie_bytes_per_s > 0)
         set(out, WS_T_link_rate, (double)row->device.pcie_bytes_per_s);
+    else if (ws_gpus_board(row->device.name, &board) == 0)
+        out->value[WS_T_link_rate] = board.link_bytes_per_s;
     set(out, WS_T_copy_engines, row->async_engines);
     return 1; /* one is enough */
 }
@@ -1059,9 +1070,10 @@ static int compute(const struct loader *l, const struct ws_session *session, str
 #define MOST_REPLAYED 0.05
 static void drop_distorted(const struct ws_session *session, struct ws_timeline_facts *out)
 {
-    static const enum ws_timeline_id kept[] = {
-        WS_T_kernels,           WS_T_launch_calls, WS_T_copy_engines, WS_T_failed_calls,   WS_T_failed_code,
-        WS_T_mismatched_copies, WS_T_leaked_bytes, WS_T_fault_groups, WS_T_migrated_bytes, WS_T_link_rate};
+    static const enum ws_timeline_id kept[] = {WS_T_launch_calls, WS_T_copy_engines,      WS_T_failed_calls,
+                                               WS_T_failed_code,  WS_T_mismatched_copies, WS_T_leaked_bytes,
+                                               WS_T_fault_groups, WS_T_migrated_bytes,    WS_T_link_rate,
+                                               WS_T_copies,       WS_T_copy_bytes,        WS_T_dram_bytes};
     struct ws_value old[WS_TIMELINE_COUNT];
     uint64_t launches = 0;
     uint64_t timed = 0;
@@ -1088,8 +1100,11 @@ int ws_timeline_facts_load(struct ws_store *store, const struct ws_session *sess
         l->store = store;
         err = load(l, session->row.id);
     }
-    if (err == 0 && l->work.count > 0)
+    if (err == 0 && l->work.count > 0) {
+        out->process = l->chosen->process_id;
+        out->device = l->chosen->device;
         err = compute(l, session, out);
+    }
     if (err == 0)
         drop_distorted(session, out);
     if (l)

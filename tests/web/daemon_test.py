@@ -610,6 +610,116 @@ def every_list_has_the_short_and_the_full_name_of_a_kernel(d):
 
 
 @test
+def the_time_bill_adds_up_and_stands_beside_its_model(d):
+    sid = d.fill("bill", 2000, 4)
+    t = d.json("sessions/%d/time" % sid)
+    parts = {p["key"]: p["time"]["value"] for p in t["bill"]["parts"]}
+    assert set(parts) == {"kernels", "both", "copies", "other", "gaps"}
+    assert abs(sum(parts.values()) - t["bill"]["window"]["value"]) < 1e-9
+    assert abs(sum(p["share"]["value"] for p in t["bill"]["parts"]) - 1) < 1e-9
+    facts = {k: v["value"] for k, v in t["facts"].items()}
+    assert set(facts) == {x["key"] for x in d.json("catalogue")["timeline"]}
+    assert facts["kernels"] == 2000 and facts["copies"] == 125 and facts["copy_bytes"] == 125 * 4096
+    model = {m["key"]: m for m in t["model"]}
+    want = 125 * 10e-6 + 125 * 4096 / t["rates"]["link"]["rate"]["value"]
+    assert abs(model["copies"]["modelled"]["value"] - want) < 1e-12 and model["copies"]["modelled"]["origin"] == "model"
+    assert t["rates"]["link"]["source"] == "data sheet" and t["rates"]["dram"]["source"] == "data sheet"
+    assert model["launches"]["measured"] == {"value": None, "why": "not-collected", "needs": "launch_api"}
+    own = recorded("h200-kernels")  # every launch was replayed: its timeline says nothing about the program
+    try:
+        t = own.json("sessions/1/time")
+        assert all(p["time"]["why"] == "distorted" for p in t["bill"]["parts"])
+        assert t["rates"]["dram"]["source"] == "measured" and t["facts"]["kernels"]["why"] == "distorted"
+    finally:
+        own.stop()
+
+
+@test
+def known_answers_are_judged_as_the_command_judges_them(d):
+    own = recorded("h200-kernels")
+    try:
+        got = own.json("sessions/1/verify")
+        command = json.loads(subprocess.check_output([PROGRAM, "kernels", "verify", "1", "--json"], env=own.env))
+        assert got == command and got["verified"] and got["holds"] == len(got["lines"]) > 700
+        kernels = {k["id"]: k for k in own.json("sessions/1/report")["kernels"]}
+        for line in got["lines"]:
+            if line["kind"] == "value":
+                assert kernels[line["kernel_id"]]["metrics"][line["key"]]["value"] == line["value"], line
+        named = {k["id"] for k in own.json("catalogue")["kernels"]}
+        assert {x["id"] for x in got["lines"]} <= named
+    finally:
+        own.stop()
+    sid = d.fill("verify", 100)
+    got = d.json("sessions/%d/verify" % sid)
+    assert not got["verified"] and got["holds"] == 0 and {x["verdict"] for x in got["lines"]} == {"no launch"}
+
+
+@test
+def the_decode_sweep_has_its_predicted_curve_and_its_points(d):
+    own = recorded("h200-kernels")
+    try:
+        s = own.json("sessions/1/decode")
+        roofs = {c["key"]: c for c in own.json("sessions/1/roofline")["devices"][0]["ceilings"]}
+        assert s["size"] == 4096 and [p["batch"] for p in s["points"]] == [1, 2, 4, 8, 16, 32, 64]
+        for p in s["points"]:
+            kernel = own.json("sessions/1/kernels/%d" % p["kernel"])["kernels"][0]
+            assert p["name"] == kernel["name"] == "gemv<%d>" % p["batch"]
+            assert p["seconds"]["value"] == kernel["duration"]["mean"]
+            assert p["multiply_adds"]["value"] == p["multiply_adds_expected"] == 4096 * 4096 * p["batch"]
+        for curve, key in zip(s["predicted"], ("measured", "sheet")):
+            assert curve["dram"]["value"] == roofs["dram_read"][key] and curve["fp32"]["value"] == roofs["fp32"][key]
+            assert 13 < curve["turn"]["value"] < 16
+            for c in curve["curve"]:
+                assert c["seconds"] == max(c["bytes"] / curve["dram"]["value"], c["operations"] / curve["fp32"]["value"])
+                assert c["bound"] == ("memory" if c["batch"] < curve["turn"]["value"] else "compute")
+            assert all(p["seconds"]["value"] > curve["curve"][p["batch"] - 1]["seconds"] for p in s["points"])
+    finally:
+        own.stop()
+    sid = d.fill("decode", 100)
+    s = d.json("sessions/%d/decode" % sid)
+    assert all(p["kernel"] is None and p["seconds"]["why"] == "no-launch" for p in s["points"])
+    assert s["predicted"][0]["curve"] == [] and s["predicted"][0]["dram"]["why"] == "not-measured"
+    assert s["predicted"][1]["source"] == "data sheet" and s["predicted"][1]["curve"]
+
+
+@test
+def the_catalogue_says_what_counters_cannot_show(d):
+    cards = d.json("catalogue")["cards"]
+    text = {c["id"]: c for c in cards}
+    assert "racecheck" in text["race"]["command"] and "synccheck" in text["barrier-in-branch"]["command"]
+    assert all(c["title"] and c["cannot"] and c["tool"] and c["source"] for c in cards)
+
+
+@test
+def unknown_words_in_a_request_are_refused_everywhere(d):
+    sid = d.fill("unknown", 100)
+    kid = d.json("sessions/%d/kernels" % sid)["kernels"][0]["id"]
+    write = {"X-WarpSight": "1", "Content-Type": "application/json"}
+    for r in json.loads(subprocess.check_output([PROGRAM, "list", "routes", "--json"]))["routes"]:
+        path = r["path"].replace("{id}", str(sid)).replace("{kid}", str(kid))
+        if not path.startswith(("/api/", "/healthz", "/metrics", "/app.")):
+            continue  # a page's query is its own state
+        for extra in "colour=red", "limit=1&colour=red", "Limit=1", "colour":
+            got = d.ask(path + "?" + extra, r["method"], write, "{}" if r["method"] == "PUT" else None)
+            error = json.loads(got.body)["error"]
+            assert got.status == 400 and error["code"] == "unknown_parameter", (path, extra, got.status, error)
+    base = "/api/v1/sessions/%d/" % sid
+    for path in ("kernels?filter=colour:red", "kernels?filter=colour%3E1", "kernels?filter=-colour%3D1", "kernels?filter=mean%3E",
+                 "kernels?sort=colour", "kernels?metrics=colour", "export?format=colour", "kernels?filter=severity:red",
+                 "kernels?filter=bound:red", "kernels?filter=rule:red", "kernels?limit=ten", "timeline/data?lane=x",
+                 "launches?kernel=x", "launches?cursor=x"):
+        got = d.ask(base + path)
+        assert got.status == 400 and json.loads(got.body)["error"]["code"] == "bad_parameter", (path, got.status)
+    own = recorded("h200-kernels")
+    try:  # a template argument that is being typed is no condition
+        assert len(own.json("sessions/1/kernels?filter=gemv%3C1")["kernels"]) == 2
+        assert own.ask("/api/v1/sessions/1/kernels?filter=gemm%3C1").status == 400
+        assert own.json("sessions/1/kernels?filter=name:gemm%3C1")["kernels"] == []
+    finally:
+        own.stop()
+
+
+@test
 def occupancy_agrees_with_the_command(d):
     o = d.json("occupancy?cc=9.0&threads=256&regs=128")["occupancy"]
     assert o["limiter"] == "registers" and o["theoretical"] == 0.25 and o["blocks_per_sm"] == 2
@@ -737,7 +847,7 @@ def report_in_one_file_needs_nobody_and_runs_nothing_foreign(d):
     got = json.loads(data.group(1))
     assert got["report"] == d.json("sessions/%d/report" % sid) and got["catalogue"] == d.json("catalogue")
     assert got["roofline"] == d.json("sessions/%d/roofline" % sid)
-    assert got["session"] == d.json("sessions/%d" % sid)
+    assert got["session"] == d.json("sessions/%d" % sid) and got["time"] == d.json("sessions/%d/time" % sid)
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text).group(1)
     for tag, directive in (r'<script type="module">(.*?)</script>', "script-src"), (r"<style>(.*?)</style>", "style-src"):
         inline = re.search(tag, text, re.S).group(1)
