@@ -114,7 +114,6 @@ struct names {
     char near[3][96];
     size_t distance[3];
     size_t count;
-    struct ws_arena arena;
 };
 
 /* Keep the three nearest; a name that was seen is not kept twice. */
@@ -122,6 +121,7 @@ static void offer(struct names *n, const char *name)
 {
     size_t d = ws_cli_distance(n->word, name);
     size_t at = n->count < 3 ? n->count : 3;
+    struct ws_arena arena = {0};
     if (*name == 0)
         return;
     for (size_t i = 0; i < n->count; i++)
@@ -135,7 +135,8 @@ static void offer(struct names *n, const char *name)
         memcpy(n->near[i], n->near[i - 1], sizeof n->near[i]);
         n->distance[i] = n->distance[i - 1];
     }
-    snprintf(n->near[at], sizeof n->near[at], "%s", ws_text_tame(&n->arena, name));
+    snprintf(n->near[at], sizeof n->near[at], "%s", ws_text_tame(&arena, name));
+    ws_arena_fini(&arena);
     n->distance[at] = d;
     if (n->count < 3)
         n->count++;
@@ -147,13 +148,12 @@ static int offer_session(void *state, const struct ws_session_row *row)
     return 0;
 }
 
-static const char *joined(struct names *n, char *out, size_t cap)
+static const char *joined(const struct names *n, char *out, size_t cap)
 {
     size_t used = 0;
     out[0] = 0;
     for (size_t i = 0; i < n->count && used < cap; i++)
         used += (size_t)snprintf(out + used, cap - used, "%s'%s'", i ? ", " : "", n->near[i]);
-    ws_arena_fini(&n->arena);
     return out;
 }
 
