@@ -7,6 +7,7 @@ import { load } from "./bundle.mjs";
 const f = await load("format.js");
 const { csvCell } = await load("export.js");
 const t = await load("charts/timeline-data.js");
+const v = await load("verdict.js");
 const S = "\u202f";
 
 test("numbers have three significant digits and the unit's prefix", () => {
@@ -46,6 +47,35 @@ test("csv cells cannot become formulas", () => {
   assert.equal(csvCell(-1.5), "-1.5");
   assert.equal(csvCell('a"b,c'), '"a""b,c"');
   assert.equal(csvCell(null), "");
+});
+
+const point = (precision, level, percent, bound, flop_rate = 1e9) => ({ precision, level, percent, bound, flop_rate, roof: flop_rate / (percent || 1), roof_source: "measured" });
+
+test("the verdict names the unit nearest to its roof, or the wait where none is near", () => {
+  const metrics = { sm_throughput: { value: 0.2 }, dram_throughput: { value: 0.7 }, l2_throughput: { value: null, why: "not-collected" }, stall_share_barrier: { value: 0.3 }, stall_share_wait: { value: 0.1 } };
+  const memory = v.verdict({ metrics, roofline: { traffic: [{ level: "DRAM", rate: 9, ceiling: 10, percent: 0.9 }, { level: "L1", rate: 1, ceiling: null, percent: null }], points: [point("fp32", "DRAM", 0.9, "memory")] }, findings: [{ rule: "A", severity: "info" }, { rule: "B", severity: "low", gain: 0.25 }] });
+  assert.deepEqual([memory.limit.title, memory.limit.kind, memory.limit.share, memory.wait[0], memory.finding.rule], ["DRAM", "memory", 0.9, "barrier", "B"]);
+  const compute = v.verdict({ metrics, roofline: { points: [point("int32", "DRAM", 0.95, "compute")] } });
+  assert.deepEqual([compute.limit.kind, compute.limit.unit], ["compute", "OP/s"]);
+  const idle = v.verdict({ metrics: { sm_throughput: { value: 0.2 } } });
+  assert.deepEqual([idle.limit, idle.best.title, idle.wait, idle.finding], [null, "SM", null, null]);
+  assert.deepEqual(v.verdict({}), { best: null, limit: null, wait: null, finding: null });
+  assert.equal(v.without(8, 0.25), 6);
+  for (const [t, g] of [[null, 0.5], [8, null], [8, 0]]) assert.equal(v.without(t, g), null);
+});
+
+test("a kernel is about its floating-point work unless integers lead by far", () => {
+  assert.equal(v.mainPrecision([point("int32", "DRAM", 0.5, "memory", 9e9), point("fp32", "DRAM", 0.5, "memory", 1e9)]), "fp32");
+  assert.equal(v.mainPrecision([point("int32", "DRAM", 0.4, "compute"), point("fp16", "DRAM", 0.005, "memory")]), "int32");
+  assert.equal(v.mainPrecision([point("int32", "DRAM", null, "unknown")]), "int32");
+  assert.equal(v.mainPrecision([]), undefined);
+});
+
+test("the names of twins are found in a rule's text", () => {
+  assert.deepEqual(v.twinNames("stride_read (stride 2 and up), mat_add (x = row)"), ["stride_read", "mat_add"]);
+  assert.deepEqual(v.twinNames("copy_width (float), where the pipe is that busy"), ["copy_width"]);
+  assert.deepEqual(v.twinNames("all others"), []);
+  assert.deepEqual(v.twinNames(""), []);
 });
 
 function block(rows, flags = 0) {

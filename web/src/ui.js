@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import htm from "htm";
 import { exact, format, scaled } from "./format.js";
 import { saveSvg, savePng } from "./export.js";
+import { without } from "./verdict.js";
 
 export const html = htm.bind(h);
 
@@ -37,7 +38,8 @@ const SHORT_UNIT = /^[kMGTP]?(%|s|B|B\/s|(?:FL)?OP\/[sB]|Hz|[mµn]s|min)$/;
 
 /** code -> sentence, from the catalogue; set once by main.js. "%s" stands for the key that is missing. */
 export const reasons = signal(new Map());
-export const whyText = (v) => (v?.why === "zero-denominator" && v.needs === "flop" ? "it does no FP32 or FP64 arithmetic" : v?.why ? (reasons.value.get(v.why) ?? v.why).replace("%s", v.needs ?? "an input") : "no value");
+const NOTHING = [[/^flop/, "no floating-point arithmetic"], [/^gld_/, "no global loads"], [/^gst_/, "no global stores"], [/^shared_ld_/, "no shared-memory loads"], [/^shared_st_/, "no shared-memory stores"], [/^local_/, "no local memory"]];
+export const whyText = (v) => (v?.why === "zero-denominator" && NOTHING.some(([re]) => re.test(v.needs)) ? NOTHING.find(([re]) => re.test(v.needs))[1] : v?.why ? (reasons.value.get(v.why) ?? v.why).replace("%s", v.needs ?? "an input") : "no value");
 export const Why = ({ v }) => html`<span class="why" title=${whyText(v)}>${whyText(v)}</span>`;
 
 /** A ws_value for people: the number with its unit, or why there is none. compact: no unit words, for columns. */
@@ -154,14 +156,22 @@ export function Severity({ level, gain, brief = false }) {
   return html`<span class=${"sev " + level}><svg viewBox="0 0 10 10" aria-hidden="true">${level === "high" ? html`<path d="M5 .8 9.6 9H.4Z" />` : level === "medium" ? html`<path d="M5 .6 9.4 5 5 9.4.6 5Z" />` : level === "low" ? html`<circle cx="5" cy="5" r="3.6" />` : html`<rect x="1.5" y="1.5" width="7" height="7" class="hollow" />`}</svg>${brief ? html`<span title=${`${level}: may save up to this share of the kernel's time`}>${gain !== null && gain !== undefined && level !== "info" ? format(gain, "") : level}</span>` : html`${level}${gain !== null && gain !== undefined ? html` · up to ${format(gain, "")}` : ""}`}</span>`;
 }
 
-export function Finding({ f, units, kernel, link, rule }) {
+/** The name of a piece of evidence in words; unit: ratios are told by their name where the catalogue does not list the key. */
+const evidenceTitle = (key, titles) => titles?.[key] ?? key.replaceAll("_", " ");
+const evidenceUnit = (key, units) => units?.[key] ?? (/(_share|_throughput|^loss|^last_wave|_rate|busiest_unit)$/.test(key) ? "" : "1");
+
+/** rule: of the catalogue, for the reasons behind it; time: seconds of the kernel, for what would be left; children: what stands below. */
+export function Finding({ f, units, titles, kernel, link, rule, time, children }) {
+  const left = without(time, f.gain);
   return html`<article class=${"finding " + f.severity}>
     <header><${Severity} level=${f.severity} gain=${f.gain} /><a class="rule" href=${"/reference/rules?q=" + encodeURIComponent(f.rule)}>${f.rule}</a></header>
     ${kernel && html`<h3 class=${link?.includes("/kernels/") ? "mono" : null}>${link ? html`<a href=${link}>${kernel}</a>` : kernel}</h3>`}
     <p><${Prose} text=${f.text} /></p>
+    ${left !== null && html`<p class="could" title="The rule's formula for the gain, applied to the mean time: an estimate of the best case, not a measurement">Now <b>${format(time, "s")}</b>, at best <b>${format(left, "s")}</b> <span class="soft">(estimate)</span></p>`}
     ${f.gain === null && f.why && html`<p class="why">Gain not known: ${whyText(f)}.</p>`}
-    <dl class="evidence">${Object.entries(f.evidence ?? {}).map(([k, v]) => html`<div><dt>${k}</dt><dd><${V} v=${v} unit=${units?.[k] ?? "1"} /></dd></div>`)}</dl>
-    ${rule && html`<details class="behind"><summary>Why, when not, twin</summary><p><${Prose} text=${rule.why} /></p>${rows([["Fires when", rule.condition], rule.when_not && ["Not when", rule.when_not], rule.formula && ["Gain", html`<code class="wrap">${rule.formula}</code>`], rule.bad && ["Bad twin", html`<code>${rule.bad}</code>`], rule.good && ["Good twin", html`<code>${rule.good}</code>`], ["Source", rule.source]])}</details>`}
+    <dl class="evidence">${Object.entries(f.evidence ?? {}).map(([k, v]) => html`<div key=${k}><dt title=${k}>${evidenceTitle(k, titles)}</dt><dd><${V} v=${v} unit=${evidenceUnit(k, units)} /></dd></div>`)}</dl>
+    ${children}
+    ${rule && html`<details class="behind"><summary>Why, and when not</summary><p><${Prose} text=${rule.why} /></p>${rows([["Fires when", rule.condition], rule.when_not && ["Not when", rule.when_not], rule.formula && ["Gain", html`<code class="wrap">${rule.formula}</code>`], ["Source", rule.source]])}</details>`}
   </article>`;
 }
 

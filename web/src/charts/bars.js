@@ -25,7 +25,7 @@ export const STALL_GROUPS = [
 ];
 export const stallGroup = (reason) => STALL_GROUPS.find(([, , list]) => list.includes(reason))?.[0] ?? "other";
 
-/** One bar from 0 to the sum; parts: {key, title, value, cls}. */
+/** One bar from 0 to the sum; parts: {key, title, value, cls, doc, open: what a click does (the table beside it has the same as a link)}. */
 export function Stack({ parts, width, height = 26, unit, svgRef, label, whole }) {
   const sum = whole ?? (parts.reduce((s, p) => s + p.value, 0) || 1);
   let at = 0;
@@ -33,8 +33,8 @@ export function Stack({ parts, width, height = 26, unit, svgRef, label, whole })
     ${parts.map((p) => {
       const w = (p.value / sum) * width, x0 = at;
       at += w;
-      const text = w > 54 ? (w > p.title.length * 6.6 + 52 ? p.title + "  " : "") + format(p.value / sum, "") : "";
-      return html`<g key=${p.key} class=${"part " + p.cls} onPointerMove=${(e) => tipAt(e, html`<strong>${p.title}</strong>${rows([["Share", format(p.value / sum, "")], unit !== "" && ["Time", `${format(p.value, unit)} (${exact(p.value, unit)})`], p.doc && ["", p.doc]])}`)} onPointerLeave=${noTip}>
+      const text = w > 54 ? (w > p.title.length * 6.9 + 58 ? p.title + "  " : "") + format(p.value / sum, "") : "";
+      return html`<g key=${p.key} class=${`part ${p.cls} ${p.open ? "opens" : ""}`} onClick=${p.open} onPointerMove=${(e) => tipAt(e, html`<strong>${p.title}</strong>${rows([["Share", format(p.value / sum, "")], unit !== "" && ["Time", `${format(p.value, unit)} (${exact(p.value, unit)})`], p.doc && ["", p.doc]])}`)} onPointerLeave=${noTip}>
         <rect x=${x0} y="0" width=${Math.max(0, w - 1)} height=${height} />${text && html`<text x=${x0 + 8} y=${height / 2 + 4}>${text}</text>`}</g>`;
     })}</svg>`;
 }

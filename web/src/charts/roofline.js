@@ -8,6 +8,7 @@ import { html, noTip, rows, tipAt, whyText } from "../ui.js";
 
 const M = { l: 74, r: 14, t: 18, b: 46 };
 const LEVELS = ["DRAM", "L2", "L1"];
+const NAMED = 26; // points whose name is written beside them: those that took most time
 
 /** Ceilings of a device as {memory:[{level,measured,sheet}], compute:[{precision,…}]}. DRAM is the best of read, write and copy, as in analyzer/roofline.c. */
 export function ceilingsOf(device) {
@@ -41,11 +42,12 @@ export function pointTip(p) {
     ["Roof", p.roof === null || p.roof === undefined ? whyText({ why: p.roof_source }) : `${format(p.roof, opUnit(p.precision))} (${p.roof_source})`],
     ["Bound by", p.bound],
     p.launches !== undefined && ["Launches, time", `${count(p.launches)}, ${format(p.duration, "s")}`],
+    p.there && ["There, at most", `${format(p.there.rate, opUnit(p.precision))}, ${format(p.there.factor, "1")}× (modelled)`],
     p.percent > 1 && ["Doubt", "above its roof: the counters or the ceiling are wrong"],
   ])}`;
 }
 
-/** points: API points; device: with ceilings; levels, precisions: what is drawn; from: points of a baseline; what: ceilings of another GPU. */
+/** points: API points, with .there = {rate, factor} where another GPU is asked for; device: with ceilings; levels, precisions: what is drawn; from: points of a baseline; what: ceilings of another GPU. */
 export function Roofline({ points, device, levels, precisions, width, height, svgRef, onOpen, from, whatIf, mini = false, focusId }) {
   const { memory, compute } = useMemo(() => ceilingsOf(device), [device]);
   const other = whatIf ? ceilingsOf(whatIf) : null;
@@ -55,7 +57,7 @@ export function Roofline({ points, device, levels, precisions, width, height, sv
   const domain = useMemo(() => {
     const bw = mem.flatMap((c) => [c.measured, c.sheet]).concat((other?.memory ?? []).filter((c) => levels.includes(c.level)).map((c) => c.sheet)).filter(Boolean);
     const pk = cmp.flatMap((c) => [c.measured, c.sheet]).concat((other?.compute ?? []).filter((c) => precisions.includes(c.precision)).map((c) => c.sheet)).filter(Boolean);
-    const xs = shown.map((p) => p.intensity), ys = shown.map((p) => p.flop_rate);
+    const xs = shown.map((p) => p.intensity), ys = shown.flatMap((p) => [p.flop_rate, ...(p.there ? [p.there.rate] : [])]);
     const ridges = bw.flatMap((b) => pk.map((p) => p / b));
     const x0 = Math.min(...xs, ...(ridges.length ? [Math.min(...ridges) / 30] : []), ...(xs.length + ridges.length ? [] : [0.1])) / 1.7;
     const x1 = Math.max(...xs, ...(ridges.length ? [Math.max(...ridges) * 12] : []), ...(xs.length + ridges.length ? [] : [100])) * 1.7;
@@ -92,19 +94,22 @@ export function Roofline({ points, device, levels, precisions, width, height, sv
     const xa = Math.max(domain.x[0], bw ? peak / bw : domain.x[0]);
     return html`<line key=${key} class=${cls} x1=${x(xa)} y1=${y(peak)} x2=${x(domain.x[1])} y2=${y(peak)} />`;
   };
-  // Labels lie on their line; slopes start staggered so that they do not meet.
-  const slopeLabel = (c, i) => {
-    const bw = c.measured ?? c.sheet;
+  // Labels lie above their line, where no point can be; each says what was measured and what the data sheet promises.
+  const both = (c, unit) => (c.measured ? `${format(c.measured, unit)} measured${c.sheet && !mini ? `, data sheet ${format(c.sheet, unit)}` : ""}` : `${format(c.sheet, unit)} data sheet`);
+  const slopeLabel = (c) => {
+    const bw = Math.max(c.measured ?? 0, c.sheet ?? 0);
     if (!bw) return null;
-    const xa = Math.max(domain.x[0], domain.y[0] / bw) * 1.25 ** 1;
-    // The first place along the line that no point lies near.
-    const free = (v) => !shown.some((p) => Math.abs(x(p.intensity) - x(v) - 50) < 75 && Math.abs(y(p.flop_rate) - y(v * bw) + 12) < 40);
-    const spots = (mini ? [1.1, 3, 8] : [1.6, 4, 10, 25]).map((f) => xa * f).filter((v) => v < top("measured") / bw / 2);
-    const xm = spots.find(free) ?? spots[0] ?? xa;
-    if (!(xm > domain.x[0])) return null;
+    const xa = Math.max(domain.x[0], domain.y[0] / bw), xm = xa * (mini ? 1.1 : 1.25);
     const angle = (-Math.atan2((y(domain.y[0]) - y(domain.y[1])) / Math.log10(domain.y[1] / domain.y[0]), (x(domain.x[1]) - x(domain.x[0])) / Math.log10(domain.x[1] / domain.x[0])) * 180) / Math.PI;
-    return html`<text key=${"s" + c.level} class="rooflabel" transform=${`translate(${x(xm)},${y(xm * bw)}) rotate(${angle})`} dy="15">${c.level} ${format(bw, "B/s")}${c.measured ? "" : " (data sheet)"}</text>`;
+    return html`<text key=${"s" + c.level} class="rooflabel" transform=${`translate(${x(xm)},${y(xm * bw)}) rotate(${angle})`} dy="-6">${c.level} ${both(c, "B/s")}</text>`;
   };
+  // Where those labels lie, as small boxes, so that no name is put on them.
+  const slopeBoxes = mem.flatMap((c) => {
+    const bw = Math.max(c.measured ?? 0, c.sheet ?? 0);
+    if (!bw) return [];
+    const x0 = x(Math.max(domain.x[0], domain.y[0] / bw) * 1.25), y0 = y(Math.max(domain.x[0], domain.y[0] / bw) * 1.25 * bw), slant = (height - M.t - M.b) / Math.log10(domain.y[1] / domain.y[0]) / ((width - M.l - M.r) / Math.log10(domain.x[1] / domain.x[0]));
+    return Array.from({ length: 16 }, (_, i) => { const bx = x0 + i * 17, by = y0 - i * 17 * slant; return [bx - 4, by - 24, bx + 17, by + 2]; });
+  });
   const used = [];
   const flatLabel = (c) => {
     const v = c.measured ?? c.sheet;
@@ -112,22 +117,24 @@ export function Roofline({ points, device, levels, precisions, width, height, sv
     let ly = y(Math.max(v, c.sheet ?? 0)) - 6;
     while (used.some((u) => Math.abs(u - ly) < 14)) ly -= 14;
     used.push(ly);
-    return html`<text key=${"f" + c.precision} class="rooflabel" x=${width - M.r - 4} y=${ly} text-anchor="end">${c.precision} ${format(v, opUnit(c.precision))}${c.measured ? "" : " (data sheet)"}</text>`;
+    return html`<text key=${"f" + c.precision} class="rooflabel" x=${width - M.r - 4} y=${ly} text-anchor="end">${c.precision} ${both(c, opUnit(c.precision))}</text>`;
   };
   const flatLabels = [...cmp].sort((a, b) => (a.measured ?? a.sheet ?? 0) - (b.measured ?? b.sheet ?? 0)).map(flatLabel);
   const maxBw = widest("measured", mem), maxSheet = widest("sheet", mem);
   const lines = hover && hover.roof;
+  const ops = precisions.every((p) => /int/.test(p)) ? "OP" : precisions.some((p) => /int/.test(p)) ? "FLOP (integers: OP)" : "FLOP";
   // Names stand beside their point where there is room; where there is none, hover and table have them.
   const labels = useMemo(() => {
     if (mini) return null;
     const taken = order.map((p) => { const r = radius(p) + 2; return [x(p.intensity) - r, y(p.flop_rate) - r, x(p.intensity) + r, y(p.flop_rate) + r]; });
-    for (const ly of used) taken.push([width - M.r - 150, ly - 11, width - M.r, ly + 3]);
+    taken.push(...slopeBoxes);
+    for (const ly of used) taken.push([width - M.r - 330, ly - 11, width - M.r, ly + 3]);
     const out = new Map();
     const named = new Set();
     for (const p of [...order].sort((a, b) => (b.duration ?? 0) - (a.duration ?? 0))) {
       const text = shortName(p.name), label = text.length > 30 ? text.slice(0, 29) + "…" : text, w = label.length * 6.95 + 4, r = radius(p) + 5, cx = x(p.intensity), cy = y(p.flop_rate);
       const spot = [[cx + r, cy - 7, "start", r, 4], [cx - r - w, cy - 7, "end", -r, 4], [cx - w / 2, cy - r - 14, "middle", 0, -r - 4], [cx - w / 2, cy + r, "middle", 0, r + 10]].find(([bx, by]) => bx > M.l && bx + w < width - M.r && by > M.t && by + 14 < height - M.b && !taken.some((t) => bx < t[2] && bx + w > t[0] && by < t[3] && by + 14 > t[1]));
-      if (!spot || named.has(p.kernel + p.precision)) continue;
+      if (!spot || named.has(p.kernel + p.precision) || named.size >= NAMED) continue;
       named.add(p.kernel + p.precision);
       taken.push([spot[0], spot[1], spot[0] + w, spot[1] + 14]);
       out.set(p, { label, anchor: spot[2], dx: spot[3], dy: spot[4] });
@@ -141,9 +148,9 @@ export function Roofline({ points, device, levels, precisions, width, height, sv
     <clipPath id="frame"><rect x=${M.l} y=${M.t} width=${Math.max(0, width - M.l - M.r)} height=${Math.max(0, height - M.t - M.b)} /></clipPath></defs>
     <g class="grid" aria-hidden="true">
       ${decades(domain.x).map((v) => html`<g key=${"x" + v}><line x1=${x(v)} x2=${x(v)} y1=${M.t} y2=${height - M.b} /><text x=${x(v)} y=${height - M.b + 16} text-anchor="middle">${v >= 1000 ? format(v, "1") : String(Number(v.toPrecision(1)))}</text></g>`)}
-      ${decades(domain.y).map((v) => html`<g key=${"y" + v}><line x1=${M.l} x2=${width - M.r} y1=${y(v)} y2=${y(v)} /><text x=${M.l - 8} y=${y(v) + 4} text-anchor="end">${format(v, "FLOP/s").replace("FLOP/s", "")}</text></g>`)}
-      <text class="axis" x=${(M.l + width - M.r) / 2} y=${height - 8} text-anchor="middle">Arithmetic intensity, FLOP per byte</text>
-      <text class="axis" transform=${`translate(14,${(M.t + height - M.b) / 2}) rotate(-90)`} text-anchor="middle">Rate, FLOP/s</text>
+      ${decades(domain.y).map((v) => html`<g key=${"y" + v}><line x1=${M.l} x2=${width - M.r} y1=${y(v)} y2=${y(v)} /><text x=${M.l - 8} y=${y(v) + 4} text-anchor="end">${format(v, "1")}</text></g>`)}
+      <text class="axis" x=${(M.l + width - M.r) / 2} y=${height - 8} text-anchor="middle">Arithmetic intensity, ${ops} per byte</text>
+      <text class="axis" transform=${`translate(14,${(M.t + height - M.b) / 2}) rotate(-90)`} text-anchor="middle">Rate, ${ops}/s</text>
     </g>
     <g class="roofs" clip-path="url(#frame)" aria-hidden="true">
       ${mem.map((c) => [c.sheet && slope(c.sheet, top("sheet"), "roof sheet", "ds" + c.level), c.measured && slope(c.measured, top("measured"), "roof measured", "dm" + c.level)])}
@@ -159,6 +166,7 @@ export function Roofline({ points, device, levels, precisions, width, height, sv
       return own.length > 1 ? html`<line key=${id} x1=${x(own[0].intensity)} x2=${x(own[own.length - 1].intensity)} y1=${y(own[0].flop_rate)} y2=${y(own[0].flop_rate)} />` : null;
     })}</g>`}
     ${from && html`<g class="moves" aria-hidden="true">${shown.map((p) => { const b = base.get(p.name + p.level + p.precision); return b && Math.hypot(x(b.intensity) - x(p.intensity), y(b.flop_rate) - y(p.flop_rate)) > 5 ? html`<g key=${p.kernel + p.level}><circle class="was" cx=${x(b.intensity)} cy=${y(b.flop_rate)} r="3" /><line x1=${x(b.intensity)} y1=${y(b.flop_rate)} x2=${x(p.intensity)} y2=${y(p.flop_rate)} marker-end="url(#head)" /></g>` : null; })}</g>`}
+    ${other && html`<g class="wouldbe" aria-hidden="true">${shown.filter((p) => p.there).map((p) => html`<g key=${"w" + p.kernel + p.level + p.precision}><line x1=${x(p.intensity)} y1=${y(p.flop_rate)} x2=${x(p.intensity)} y2=${y(p.there.rate)} /><circle cx=${x(p.intensity)} cy=${y(p.there.rate)} r="2.6" /></g>`)}</g>`}
     <g class="points" ref=${group} onKeyDown=${keys}>${order.map((p, i) => html`<g key=${p.kernel + p.level + p.precision} data-i=${i} data-kernel=${p.kernel}
         class=${`point ${p.bound} ${p.percent > 1 ? "above" : ""} ${focusId === p.kernel ? "chosen" : ""} ${levels.length > 1 ? "lv" + p.level : ""}`}
         transform=${`translate(${x(p.intensity)},${y(p.flop_rate)})`} role="link" tabindex=${i === Math.max(0, at) ? 0 : -1}

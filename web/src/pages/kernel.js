@@ -7,37 +7,55 @@ import { Banks, Sectors } from "../charts/access.js";
 import { Gauges, STALL_GROUPS, Stack, stallGroup } from "../charts/bars.js";
 import { Limits, WhatIf, limitTitle } from "../charts/occupancy.js";
 import { Roofline } from "../charts/roofline.js";
-import { dims, exact, format, kib, shortName } from "../format.js";
-import { go, query, setQuery } from "../router.js";
-import { ChartTools, Finding, Mark, Panel, V, Why, copy, has, html, num, useWidth, when, whyText } from "../ui.js";
+import { dims, exact, format, kib, opUnit, shortName } from "../format.js";
+import { embedded, go, query, setQuery } from "../router.js";
+import { ChartTools, Finding, Mark, Panel, Prose, V, Why, copy, has, html, num, useWidth, when, whyText } from "../ui.js";
 import { Table } from "../table.js";
-import { unitsOf } from "./overview.js";
+import { Twin } from "../twin.js";
+import { mainPrecision, verdict, without } from "../verdict.js";
+import { titlesOf, unitsOf } from "./overview.js";
 import { bestRoof } from "./kernels.js";
 
 const UNITS = [["sm_throughput", "SM", "c-sm"], ["l1_throughput", "L1 and texture", "c-l1"], ["l2_throughput", "L2", "c-l2"], ["dram_throughput", "DRAM", "c-dram"]];
 
-function verdict(k) {
+/** Why it is slow, in one sentence; what to change, in another. */
+function Verdict({ k, cat }) {
+  const v = verdict(k), x = v.limit ?? v.best;
   const p = bestRoof(k);
-  const busy = UNITS.map(([key, title]) => [title, num(k.metrics, key)]).filter(([, v]) => v !== null).sort((a, b) => b[1] - a[1])[0];
-  const first = k.roofline?.points?.find((x) => x.flop_rate !== null);
-  if (!p && first) return html`${busy && html`Busiest: <b>${busy[0]}</b>, ${format(busy[1], "")} of its peak. `}${format(first.flop_rate, "FLOP/s")} ${first.precision}${first.intensity !== null ? ` at ${format(first.intensity, "FLOP/B")} (${first.level})` : ""}; no roof of this GPU was measured: <code>warpsight ceilings</code> does it once.`;
-  if (!p) return html`${busy && html`Busiest: <b>${busy[0]}</b>, ${format(busy[1], "")} of its peak. `}No roofline point: ${whyText(k.roofline)}.`;
-  return html`<b class=${p.bound}>${p.bound === "memory" ? `${p.level}-bound` : p.bound === "compute" ? "Compute-bound" : "Bound unknown"}</b>: <b>${format(p.percent, "")}</b> of the ${p.roof_source} ${p.level} ${p.precision} roof, ${format(p.flop_rate, "FLOP/s")} at ${format(p.intensity, "FLOP/B")}.${p.percent > 1 ? " Above its roof: doubt the counters or the ceiling." : ""}`;
+  const share = (l) => html`<b>${format(l.share, "")}</b>${l.of ? html` (${format(l.rate, l.unit)} of ${format(l.of, l.unit)} ${l.from === "data-sheet" ? "by the data sheet" : "measured"})` : " of its peak"}`;
+  const stall = v.wait && (cat?.stalls ?? []).find((s) => s.reason === v.wait[0]);
+  const left = v.finding && without(k.duration?.mean, v.finding.gain);
+  const doubt = p?.percent > 1 ? html` <span class="poor">Above its roof: doubt the counters or the ceiling.</span>` : "";
+  return html`<section class="answerbox" aria-label="Why it is slow">
+    <p class="verdictline"><span class="qa">Why is it slow?</span> ${!x
+      ? html`Not known: no counter says how busy a unit was. ${k.profiled_launches ? "" : "No launch of this kernel was profiled."}`
+      : v.limit
+        ? html`<b class=${x.kind === "compute" ? "compute" : "memory"}>${x.kind === "compute" ? `${x.title} arithmetic` : x.title} is the limit</b>: ${share(x)}.`
+        : html`<b>Nothing is busy</b>: the busiest, ${x.title}, is at ${share(x)}.`}${x && v.wait && !(v.limit?.kind === "compute") ? html` Warps wait mostly for <b>${(stall?.title ?? v.wait[0]).replace(/^Stall: /, "")}</b> (${format(v.wait[1], "")} of the waiting)${stall ? html`: <span class="soft">${stall.doc.replace(/^Warps waited/, "they waited").replace(/\.$/, "")}</span>` : ""}.` : ""}${doubt}</p>
+    <p class="verdictline"><span class="qa">What to change?</span> ${v.finding
+      ? html`<${Prose} text=${v.finding.text} />${left !== null ? html` <span class="could">${format(k.duration.mean, "s")} a launch → at best <b>${format(left, "s")}</b></span>` : ""}`
+      : v.limit ? html`No rule fired: it runs near the limit above. Move fewer bytes or do less work; or compare with a faster version under <a href="/compare">Compare</a>.` : html`No rule fired. ${k.skipped?.length ? html`${exact(k.skipped.length)} rule${k.skipped.length === 1 ? "" : "s"} could not judge it, for want of counters (below).` : "See what it waits for, under Stalls."}`}</p></section>`;
 }
+
+const WORDS = { "out-of-range": "not believed", "not-measured": "not measured" };
 
 function Roof({ k }) {
   const m = k.metrics;
-  const points = k.roofline?.points ?? [];
+  const points = k.roofline?.points ?? [], traffic = k.roofline?.traffic ?? [];
+  const none = html`<span class="why">–</span>`;
+  const num = (v, unit) => (v === null || v === undefined ? none : html`<${V} v=${v} unit=${unit} />`);
   return html`<${Panel} id="roof" title="Roof" note="How much of the machine is in use">
     <${Gauges} label="Utilisation" items=${UNITS.map(([key, title, cls]) => ({ key, title, cls, v: m[key] ?? { value: null, why: "not in this answer" } }))} />
-    ${points.length > 0 && html`<table class="plain roofs"><caption class="sr">Roofline points</caption><thead><tr><th scope="col">Level</th><th scope="col">Precision</th><th scope="col" class="r">Intensity</th><th scope="col" class="r">Rate</th><th scope="col" class="r">Roof</th><th scope="col" class="r">Of roof</th><th scope="col">Bound by</th></tr></thead>
-      <tbody>${points.map((p) => html`<tr key=${p.level + p.precision}><td>${p.level}</td><td>${p.precision}</td><td class="r">${p.intensity === null ? html`<span class="why">–</span>` : html`<${V} v=${p.intensity} unit="FLOP/B" />`}</td><td class="r"><${V} v=${p.flop_rate} unit="FLOP/s" /></td><td class="r">${p.roof === null || p.roof === undefined ? html`<${Why} v=${{ why: p.roof_source }} />` : html`<${V} v=${p.roof} unit="FLOP/s" /> <span class="soft">${p.roof_source}</span>`}</td><td class="r">${p.percent === null || p.percent === undefined ? html`<span class="why">–</span>` : html`<${V} v=${p.percent} unit="" />`}</td><td class=${p.bound}>${p.bound}</td></tr>`)}</tbody></table>`}
+    ${traffic.length > 0 && html`<table class="plain roofs"><caption class="sr">Bytes moved at each level of memory</caption><thead><tr><th scope="col">Moves at</th><th scope="col" class="r">Bytes</th><th scope="col" class="r">Rate</th><th scope="col" class="r">Measured roof</th><th scope="col" class="r">Of it</th></tr></thead>
+      <tbody>${traffic.map((t) => html`<tr key=${t.level}><td>${t.level}</td><td class="r">${num(t.bytes, "B")}</td><td class="r">${num(t.rate, "B/s")}</td><td class="r">${num(t.ceiling, "B/s")}</td><td class="r">${num(t.percent, "")}</td></tr>`)}</tbody></table>`}
+    ${points.length > 0 && html`<table class="plain roofs"><caption class="sr">Roofline points</caption><thead><tr><th scope="col">Computes</th><th scope="col">Bytes at</th><th scope="col" class="r">Intensity</th><th scope="col" class="r">Rate</th><th scope="col" class="r">Roof there</th><th scope="col" class="r">Of it</th><th scope="col">Bound by</th></tr></thead>
+      <tbody>${points.map((p) => html`<tr key=${p.level + p.precision}><td>${p.precision}</td><td>${p.level}</td><td class="r">${num(p.intensity, opUnit(p.precision, "B"))}</td><td class="r">${num(p.flop_rate, opUnit(p.precision))}</td><td class="r">${p.roof === null || p.roof === undefined ? html`<span class="why" title=${whyText({ why: p.roof_source })}>${WORDS[p.roof_source] ?? whyText({ why: p.roof_source })}</span>` : html`<${V} v=${p.roof} unit=${opUnit(p.precision)} /> <span class="soft">${p.roof_source.replace("-", " ")}</span>`}</td><td class="r">${num(p.percent, "")}</td><td class=${p.bound}>${p.bound}</td></tr>`)}</tbody></table>`}
   <//>`;
 }
 
 function Occupancy({ k, cc }) {
   const o = k.occupancy ?? {};
-  const [open, set] = useState(false);
+  const [open, set] = useState((k.findings ?? []).some((f) => /^W1[245]-/.test(f.rule)));
   const start = { threads: k.block.reduce((a, b) => a * b, 1), regs: k.regs_per_thread ?? 32, smem: k.static_smem_bytes ?? 0, dynamic: k.dynamic_smem_bytes ?? 0 };
   return html`<${Panel} id="occupancy" title="Occupancy" note=${o.limiter && o.theoretical !== null ? `Limited by ${limitTitle(o.limiter).toLowerCase()}: ${o.blocks_per_sm} blocks, ${o.warps_per_sm} warps per SM` : ""} tools=${cc && html`<button class="quiet" aria-expanded=${String(open)} onClick=${() => set(!open)}>What if …</button>`}>
     <${Gauges} label="Occupancy" items=${[{ key: "a", title: "Achieved", cls: "c-occ", v: k.metrics.achieved_occupancy ?? o.achieved, mark: num(k.metrics, "theoretical_occupancy") }, { key: "t", title: "Theoretical", cls: "c-occt", v: k.metrics.theoretical_occupancy ?? o.theoretical }, { key: "i", title: "Issue slots used", cls: "c-sm", hint: "Cycles in which a scheduler issued: occupancy matters only while this is low", v: k.metrics.issue_rate ?? { value: null, why: "not in this answer" } }]} />
@@ -84,8 +102,8 @@ function Point({ k, id }) {
   const svg = useRef(null);
   const points = (k.roofline?.points ?? []).filter((p) => p.intensity !== null && p.flop_rate !== null).map((p) => ({ ...p, kernel: k.id, name: k.name, launches: k.launches, duration: k.duration?.total }));
   if (!points.length) return null;
-  const precisions = [...new Set(points.map((p) => p.precision))];
-  return html`<${Panel} id="point" title="Point" note="The same work against the bytes of each memory level" tools=${html`<${ChartTools} svg=${() => svg.current} name=${`kernel-${k.id}-roofline`} /><a class="quiet" href=${`/sessions/${id}/roofline?kernel=${k.id}`}>Among all kernels</a>`}>
+  const precisions = [mainPrecision(points)];
+  return html`<${Panel} id="point" title="Point" note=${`The same ${precisions[0]} work against the bytes of each memory level`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`kernel-${k.id}-roofline`} /><a class="quiet" href=${`/sessions/${id}/roofline?kernel=${k.id}`}>Among all kernels</a>`}>
     <div ref=${box} class="fit">${state.data && html`<${Roofline} svgRef=${svg} mini points=${points} device=${state.data.devices[0]} levels=${["DRAM", "L2", "L1"]} precisions=${precisions} width=${width} height=${320} onOpen=${() => go(`/sessions/${id}/roofline?kernel=${k.id}`)} />`}</div><//>`;
 }
 
@@ -114,7 +132,7 @@ function Raw({ k, cat, source }) {
 export function Kernel({ id, kid }) {
   const state = useApi(`/sessions/${id}/kernels/${kid}`);
   const cat = catalogue().data;
-  const units = unitsOf(cat);
+  const units = unitsOf(cat), titles = titlesOf(cat);
   return when(state, (d) => {
     const k = d.kernels[0];
     const name = k.demangled || k.name;
@@ -124,11 +142,12 @@ export function Kernel({ id, kid }) {
       <div class="pagehead kernelhead"><h1 class="mono">${short}</h1><${Mark} source=${d.session.source} /><button class="quiet" title=${name} onClick=${() => copy(name)}>copy name</button></div>
       ${name !== short && html`<p class="fullname mono">${name}</p>`}
       <dl class="facts">${[["Grid", dims(k.grid)], ["Block", dims(k.block)], ["Registers", k.regs_per_thread ?? html`<span class="why">not known</span>`], ["Shared memory", html`<span class="num" title=${`${exact(k.static_smem_bytes ?? 0)} B static, ${exact(k.dynamic_smem_bytes ?? 0)} B dynamic, per block`}>${kib((k.static_smem_bytes ?? 0) + (k.dynamic_smem_bytes ?? 0))}</span>`], ["Launches", html`<${V} v=${k.launches} unit="1" />`], ["Mean", k.duration?.mean ? html`<${V} v=${k.duration.mean} unit="s" />` : html`<${Why} v=${k.metrics.duration ?? { why: "no time" }} />`], k.duration?.min && ["Min to max", html`<${V} v=${k.duration.min} unit="s" /> to <${V} v=${k.duration.max} unit="s" />`], ["Total", k.duration?.total ? html`<${V} v=${k.duration.total} unit="s" />` : html`<span class="why">no time</span>`]].filter(Boolean).map(([t, v]) => html`<div key=${t}><dt>${t}</dt><dd>${v}</dd></div>`)}</dl>
-      <p class="verdictline">${verdict(k)}</p>
+      <${Verdict} k=${k} cat=${cat} />
       <div class="two">
         <div class="main"><${Roof} k=${k} /><${Occupancy} k=${k} cc=${cc} /><${Stalls} k=${k} cat=${cat} /><${Access} k=${k} /><${Point} k=${k} id=${id} /></div>
         <aside class="side stick"><${Panel} id="findings" title="What to change" note=${k.findings?.length ? "" : ""}>
-          ${k.findings?.length ? html`<div class="findings">${k.findings.map((f) => html`<${Finding} key=${f.rule} f=${f} units=${units} rule=${cat?.rules.find((r) => r.id === f.rule)} />`)}</div>` : html`<p class="soft">No rule fired. Either the kernel is near its roof, or counters that the rules need are missing: see “All metrics”.</p>`}<//>
+          ${k.findings?.length ? html`<div class="findings">${k.findings.map((f) => { const rule = cat?.rules.find((r) => r.id === f.rule), key = Object.keys(f.evidence ?? {}).find((e) => cat?.metrics.some((x) => x.key === e)); return html`<${Finding} key=${f.rule} f=${f} units=${units} titles=${titles} rule=${rule} time=${k.duration?.mean}>${rule && !embedded && html`<${Twin} id=${id} rule=${rule} metric=${key && cat.metrics.find((x) => x.key === key)} except=${k.id} />`}<//>`; })}</div>` : html`<p class="soft">No rule fired. Either the kernel is near its roof, or counters that the rules need are missing: see “All metrics”.</p>`}
+          ${k.skipped?.length > 0 && html`<details class="behind skipped"><summary>${exact(k.skipped.length)} rule${k.skipped.length === 1 ? "" : "s"} could not judge this kernel</summary><ul>${k.skipped.map((s) => html`<li key=${s.rule}><a class="rule" href=${"/reference/rules?q=" + encodeURIComponent(s.rule)}>${s.rule}</a> <span class="soft">${s.missing && html`<code>${s.missing}</code>: `}${whyText({ why: s.why, needs: s.missing })}</span></li>`)}</ul></details>`}<//>
           <nav class="onpage" aria-label="On this page">${[["roof", "Roof"], ["occupancy", "Occupancy"], ["stalls", "Stalls"], ["access", "Memory accesses"], k.roofline?.points?.length && ["point", "Point"], ["metrics", "All metrics"]].filter(Boolean).map(([a, t]) => html`<button key=${a} class="quiet" onClick=${() => document.getElementById(a)?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" })}>${t}</button>`)}</nav>
         </aside></div>
       <${Raw} k=${k} cat=${cat} source=${d.session.source} /></div>`;

@@ -5,11 +5,13 @@ import { catalogue, getBytes, revision, send, useApi } from "../api.js";
 import { bill, decode } from "../charts/timeline-data.js";
 import { Stack } from "../charts/bars.js";
 import { count, dims, exact, format, shortName, when as time } from "../format.js";
-import { embedded } from "../router.js";
-import { ChartTools, Finding, Mark, Panel, Prose, V, html, rows, useWidth, when, whyText } from "../ui.js";
+import { embedded, go } from "../router.js";
+import { ChartTools, Finding, Loading, Mark, Panel, Prose, V, html, rows, useWidth, when, whyText } from "../ui.js";
 import { outcome } from "./sessions.js";
 
 export const unitsOf = (cat) => Object.fromEntries([...(cat?.metrics ?? []).map((m) => [m.key, m.unit]), ...(cat?.timeline ?? []).map((t) => [t.key, t.unit || "1"])]);
+
+export const titlesOf = (cat) => Object.fromEntries((cat?.metrics ?? []).map((m) => [m.key, m.title]));
 
 /** Timeline data as one decoded block, refetched with the revision. */
 export function useTimeline(id, from, to, px) {
@@ -25,31 +27,61 @@ export function useTimeline(id, from, to, px) {
   return state;
 }
 
-/** A saved report has no timeline: the kernels alone. */
-function KernelTimes({ id, kernels }) {
+const LISTED = 5;
+const nameOf = (k) => shortName(k.demangled || k.name);
+
+/** Kernels by total time: a bar of the longest, clickable, and the same as a table. */
+function KernelBar({ id, kernels, width, svgRef }) {
   const sum = kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0);
-  return html`<${Panel} title="Kernels by total time" note=${sum ? `${format(sum, "s")} in all` : ""}><table class="plain"><caption class="sr">Kernels by total time</caption><thead><tr><th scope="col">Kernel</th><th scope="col" class="r">Launches</th><th scope="col" class="r">Time</th><th scope="col" class="r">Of kernels</th></tr></thead><tbody>${kernels.slice(0, 10).map((k) => html`<tr key=${k.id}><td><a class="mono clip" href=${`/sessions/${id}/kernels/${k.id}`} title=${k.demangled}>${shortName(k.demangled || k.name)}</a></td><td class="r"><${V} v=${k.launches} unit="1" /></td><td class="r">${k.duration?.total ? html`<${V} v=${k.duration.total} unit="s" />` : html`<span class="why">no time</span>`}</td><td class="r">${sum ? html`<${V} v=${(k.duration?.total ?? 0) / sum} unit="" />` : ""}</td></tr>`)}</tbody></table><//>`;
+  if (!(sum > 0)) return null;
+  const top = kernels.filter((k) => k.duration?.total > 0).slice(0, 8), rest = sum - top.reduce((t, k) => t + k.duration.total, 0);
+  const parts = top.map((k, i) => ({ key: k.id, title: nameOf(k), value: k.duration.total, cls: "kp" + (i % 2), open: () => go(`/sessions/${id}/kernels/${k.id}`) }));
+  if (rest > sum * 1e-4) parts.push({ key: "rest", title: "all others", value: rest, cls: "t-idle" });
+  return html`<${Stack} svgRef=${svgRef} width=${width} unit="s" label="Kernels by total time" parts=${parts} />`;
 }
 
-function TimeBill({ id, kernels }) {
+function KernelTable({ id, kernels, sum, rest }) {
+  const top = kernels.slice(0, LISTED);
+  return html`<table class="plain"><caption class="sr">Kernels by total time</caption><thead><tr><th scope="col">Kernels by total time</th><th scope="col" class="r">Launches</th><th scope="col" class="r">Time</th><th scope="col" class="r">Of kernels</th></tr></thead>
+    <tbody>${top.map((k) => html`<tr key=${k.id}><td><a class="mono clip" href=${`/sessions/${id}/kernels/${k.id}`} title=${k.demangled}>${nameOf(k)}</a></td><td class="r"><${V} v=${k.launches} unit="1" /></td><td class="r">${k.duration?.total ? html`<${V} v=${k.duration.total} unit="s" />` : html`<span class="why">no time</span>`}</td><td class="r">${sum ? html`<${V} v=${(k.duration?.total ?? 0) / sum} unit="" />` : ""}</td></tr>`)}
+    ${rest > sum * 0.001 && kernels.length > top.length && html`<tr><td><a href=${`/sessions/${id}/kernels`}>all others</a></td><td></td><td class="r"><${V} v=${rest} unit="s" /></td><td class="r"><${V} v=${rest / sum} unit="" /></td></tr>`}</tbody></table>`;
+}
+
+/** A saved report has no timeline, a replayed session no kernels on it: the kernels' own times are the bill. */
+function KernelTimes({ id, kernels, children }) {
+  const [box, width] = useWidth();
+  const svg = useRef(null);
+  const sum = kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0);
+  const rest = sum - kernels.slice(0, LISTED).reduce((t, k) => t + (k.duration?.total ?? 0), 0);
+  return html`<${Panel} title="Where the time of the kernels went" note=${sum ? `${format(sum, "s")} in all` : ""} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-kernels`} />${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
+    <div ref=${box} class="fit"><${KernelBar} id=${id} kernels=${kernels} width=${width} svgRef=${svg} /></div><div class="bill one"><${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /></div>${children}<//>`;
+}
+
+function TimeBill({ id, kernels, info }) {
   const meta = useApi(`/sessions/${id}/timeline`);
   const [box, width] = useWidth();
   const svg = useRef(null);
   const has = meta.data && meta.data.events > 0;
   const events = useTimeline(has ? id : null, null, null, 8192);
   const parts = useMemo(() => (has && events.data ? bill(events.data, meta.data.lanes) : null), [events.data, meta.data]);
-  const top = kernels.slice(0, 8);
-  const rest = parts ? parts.kernelSum - top.reduce((s, k) => s + (k.duration?.total ?? 0) * 1e9, 0) : 0;
+  const profiling = (info.cost ?? []).filter((c) => c.what === "profile").reduce((t, c) => ({ ns: t.ns + c.total_ns, n: t.n + c.count }), { ns: 0, n: 0 });
+  const again = html`A bill of the program as it runs alone: <code>warpsight run --set trace ./your_program</code>`;
   if (meta.error) return html`<${Panel} title="Time"><p class="why">${meta.error.message}</p><//>`;
-  if (meta.data && !has) return html`<${Panel} title="Time"><p class="why">No timed activity in this session: the model has no clock, and a replayed launch has no time of its own.</p><//>`;
+  if (!meta.data) return html`<${Panel} title="Where the time went"><${Loading} what="Loading the timeline" /><//>`;
+  if (!meta.data.lanes.some((l) => l.kind === "kernel")) {
+    return html`<${KernelTimes} id=${id} kernels=${kernels}><p class="hint below">${info.session.source === "modelled" ? "The model has no clock: shares are of predicted times where there are any." : profiling.n > 0 ? html`All ${exact(profiling.n)} launches were replayed for counters (${format(profiling.ns, "ns")} of WarpSight's work), so none has a place on the clock: shares are of the kernels' own times. ${again}` : "No launch of this session has a place on the clock."}</p><//>`;
+  }
+  // Replayed launches count into a kernel's total and are not on the timeline: the larger sum is the whole.
+  const sum = parts ? Math.max(parts.kernelSum * 1e-9, kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0)) : 0;
+  const rest = parts ? sum - kernels.slice(0, LISTED).reduce((t, k) => t + (k.duration?.total ?? 0), 0) : 0;
+  const idle = parts?.parts.find((p) => p.key === "idle")?.value ?? 0;
   return html`<${Panel} title="Where the time went" note=${parts ? `${format(parts.window, "ns")} from the first to the last device work` : ""} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-time`} /><a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}>
     <div ref=${box} class="fit">${parts && html`<${Stack} svgRef=${svg} width=${width} unit="ns" label="Time bill" parts=${parts.parts.filter((p) => p.value > 0)} />`}</div>
-    ${parts && html`<div class="bill">
+    ${parts && html`${profiling.ns > 0.05 * parts.window && idle > 0.1 * parts.window && html`<p class="hint below">Counting stretched this run: replaying ${exact(profiling.n)} launches took WarpSight ${format(profiling.ns, "ns")}, and the device stood idle around it. ${again}</p>`}
+    <div class="bill">
       <table class="plain"><caption class="sr">Time bill</caption><thead><tr><th scope="col">What the device did</th><th scope="col" class="r">Time</th><th scope="col" class="r">Share</th></tr></thead>
-        <tbody>${parts.parts.map((p) => html`<tr key=${p.key}><td><i class=${"key " + p.cls}></i>${p.title}</td><td class="r"><${V} v=${p.value} unit="ns" /></td><td class="r"><${V} v=${p.value / parts.window} unit="" /></td></tr>`)}</tbody></table>
-      <table class="plain"><caption class="sr">Kernels by total time</caption><thead><tr><th scope="col">Kernels by total time</th><th scope="col" class="r">Launches</th><th scope="col" class="r">Time</th><th scope="col" class="r">Of kernels</th></tr></thead>
-        <tbody>${top.map((k) => html`<tr key=${k.id}><td><a class="mono clip" href=${`/sessions/${id}/kernels/${k.id}`} title=${k.demangled}>${shortName(k.demangled || k.name)}</a></td><td class="r"><${V} v=${k.launches} unit="1" /></td><td class="r"><${V} v=${k.duration?.total} unit="s" /></td><td class="r">${parts.kernelSum ? html`<${V} v=${(k.duration.total * 1e9) / parts.kernelSum} unit="" />` : ""}</td></tr>`)}
-        ${rest > parts.kernelSum * 0.001 && kernels.length > top.length && html`<tr><td><a href=${`/sessions/${id}/kernels`}>all others</a></td><td></td><td class="r"><${V} v=${rest} unit="ns" /></td><td class="r"><${V} v=${rest / parts.kernelSum} unit="" /></td></tr>`}</tbody></table></div>
+        <tbody>${parts.parts.map((p) => html`<tr key=${p.key}><td title=${p.doc}><i class=${"key " + p.cls}></i>${p.title}</td><td class="r"><${V} v=${p.value} unit="ns" /></td><td class="r"><${V} v=${p.value / parts.window} unit="" /></td></tr>`)}</tbody></table>
+      <${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /></div>
       ${parts.merged && parts.parts.find((p) => p.key === "both").value > 0 && html`<p class="caption">From ${exact(parts.events)} events, some merged by the daemon: overlap of copies and kernels is estimated there.</p>`}`}
   <//>`;
 }
@@ -68,7 +100,7 @@ export function Overview({ id }) {
   const best = useApi(`/sessions/${id}/kernels?sort=-gain&limit=50`);
   const first = list.data?.kernels[0]?.id;
   const whole = useApi(list.data ? (first === undefined ? `/sessions/${id}/report` : `/sessions/${id}/kernels/${first}`) : null);
-  const units = unitsOf(catalogue().data);
+  const cat = catalogue().data, units = unitsOf(cat), titles = titlesOf(cat);
   return when(info, (d) => when(list, (ks) => {
     const s = d.session;
     const all = new Map([...ks.kernels, ...(best.data?.kernels ?? [])].map((k) => [k.id, k]));
@@ -89,9 +121,9 @@ export function Overview({ id }) {
       <div class="pagehead"><h1>${s.name || s.exe}</h1><${Mark} source=${s.source} /><span class="grow"></span><span class="note">session ${s.id}</span></div>
       <div class="two">
       <div class="main">
-        <${embedded ? KernelTimes : TimeBill} id=${id} kernels=${ks.kernels} />
-        <${Panel} title="What matters most" note=${told.length > 3 ? `3 of ${told.length} findings, by gain × share of kernel time` : ""} tools=${html`<a class="quiet" href=${`/sessions/${id}/kernels?sort=-gain`}>All, by kernel</a>`}>
-          ${told.length === 0 ? html`<p class="soft">${ks.kernels.length === 0 ? "No kernel was seen." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (below)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && weight > 0 && html`<p class="caption">${format(weight, "")} of all kernel time · grid ${dims(k.grid)}, block ${dims(k.block)}</p>`}</li>`)}</ol>`}
+        <${embedded ? KernelTimes : TimeBill} id=${id} kernels=${ks.kernels} info=${d} />
+        <${Panel} title="What matters most" note=${told.length > 3 ? `the first 3 of ${told.length} findings, by what they may save of all kernel time` : ""} tools=${html`<a class="quiet" href=${`/sessions/${id}/kernels?sort=-gain`}>All, by kernel</a>`}>
+          ${told.length === 0 ? html`<p class="soft">${ks.kernels.length === 0 ? "No kernel was seen." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (below)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of all kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a></p>`}</li>`)}</ol>`}
         <//>
       </div>
       <aside class="side">

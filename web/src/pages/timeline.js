@@ -29,7 +29,7 @@ export function Timeline({ id }) {
   const meta = useApi(`/sessions/${id}/timeline`);
   const info = useApi(`/sessions/${id}`);
   return when(meta, (m) => {
-    if (!m.events) return html`<div class="state"><h1>Nothing on the timeline</h1><p>This session has no timed activity. The model has no clock; and when every launch was replayed for counters, none has a time of its own.</p><p>Trace without counters to see one: <code>warpsight run --set none ./your_program</code></p></div>`;
+    if (!m.events) return html`<div class="state"><h1>Nothing on the timeline</h1><p>This session has no timed activity. The model has no clock; and when every launch was replayed for counters, none has a time of its own.</p><p>Trace without counters to see one: <code>warpsight run --set trace ./your_program</code></p></div>`;
     return html`<${View} id=${id} m=${m} source=${info.data?.session.source} />`;
   }, "Loading the timeline");
 }
