@@ -7,6 +7,7 @@
 #include "counters.h"
 #include "cupti_api.h"
 #include "locate.h"
+#include "perf_library.h"
 #include "plan.h"
 #include "spool.h"
 #include "state.h"
@@ -250,7 +251,8 @@ static bool use_library(const struct ws_located *place)
     return true;
 }
 
-static bool bind_cupti(void)
+/* The place that was used, or NULL. */
+static const struct ws_located *bind_cupti(void)
 {
     static struct ws_locations places; /* 20 KiB: not on the program's stack */
     struct ws_locate_hints hints = {.cupti = ws_settings.cupti,
@@ -260,10 +262,10 @@ static bool bind_cupti(void)
     ws_locate_cupti(&hints, &places);
     for (uint32_t i = 0; i < places.found_count; i++)
         if (use_library(&places.found[i]))
-            return true;
+            return &places.found[i];
     ws_spool_status_now("cupti-not-found", 2, "Install the CUDA toolkit, or set WARPSIGHT_CUPTI to libcupti.so.",
                         "no usable libcupti was found: nothing is collected (looked at: %.300s)", places.tried);
-    return false;
+    return NULL;
 }
 
 /* --- callbacks -------------------------------------------------------------------------------------- */
@@ -272,6 +274,7 @@ static void run_at_exit(void)
 {
     if (!ws_state_move(WS_STATE_ON, WS_STATE_DRAINING))
         return;
+    ws_perf_library_wait(); /* the loader must be done before the program's libraries are closed */
     if (!ws_spool_finish(EXIT_WAIT_MS))
         ws_state_latch_off(); /* the thread hangs in CUPTI: leave it; what was written stays */
     (void)ws_state_move(WS_STATE_DRAINING, WS_STATE_OFF);
@@ -324,6 +327,7 @@ static void context_created(CUcontext context)
     (void)ws_spool_context(&rec);
     if (agent.has_counters) {
         int64_t from = ws_now_ns();
+        ws_perf_library_wait();
         ws_counters_context_created(context, (CUdevice)device);
         ws_spool_add_cost("startup", 1, ws_now_ns() - from);
     }
@@ -382,7 +386,7 @@ static bool enable_call_callbacks(void)
     return r == CUPTI_SUCCESS;
 }
 
-static bool start_callbacks(void)
+static bool start_callbacks(const struct ws_located *cupti)
 {
     char holder[128]; /* CUPTI wants at least 64 */
     CUptiResult r = subscribe(holder, sizeof holder);
@@ -411,6 +415,8 @@ static bool start_callbacks(void)
         agent.has_counters = false;
         agent.has_api = false;
     }
+    if (agent.has_counters)
+        ws_perf_library_start(cupti);
     return true;
 }
 
@@ -445,6 +451,7 @@ static bool start_spool(void)
 int InitializeInjection(void)
 {
     static atomic_bool is_called;
+    const struct ws_located *cupti;
     int64_t from = ws_now_ns();
     if (atomic_exchange(&is_called, true))
         return 1;
@@ -454,12 +461,14 @@ int InitializeInjection(void)
     gather_facts();
     if (!start_spool())
         return 1;
-    (void)pthread_atfork(NULL, NULL, forget_in_child);
+    /* No fork in the middle of a dlopen: the child would inherit the loader's lock. */
+    (void)pthread_atfork(ws_perf_library_wait, NULL, forget_in_child);
     (void)atexit(run_at_exit); /* for programs that never make a context */
     report_complaints();
     bind_driver();
     (void)ws_state_move(WS_STATE_OFF, WS_STATE_ON);
-    if (bind_cupti() && start_callbacks())
+    cupti = bind_cupti();
+    if (cupti && start_callbacks(cupti))
         agent.has_trace = ws_activity_start((uint64_t)ws_settings.memory_mb << 19, agent.has_api);
     send_hello();
     ws_spool_add_cost("startup", 1, ws_now_ns() - from);

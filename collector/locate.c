@@ -324,21 +324,22 @@ void ws_locate_cupti(const struct ws_locate_hints *hints, struct ws_locations *o
 
 int ws_locate_open(const struct ws_located *place, struct ws_opened *out)
 {
-    char perf[WS_LOCATE_PATH];
-    const char *slash = strrchr(place->path, '/');
-    struct ws_opened opened = {NULL, NULL, NULL};
-    if (slash && snprintf(perf, sizeof perf, "%.*s/libnvperf_host.so", (int)(slash - place->path), place->path) <
-                     (int)sizeof perf)
-        opened.perf = dlopen(perf, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    opened.cupti = dlopen(place->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (opened.cupti) {
-        *out = opened;
+    out->error = NULL;
+    out->cupti = dlopen(place->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (out->cupti)
         return 0;
-    }
     out->error = dlerror();
     if (!out->error)
         out->error = "the loader refused it without a reason";
-    out->cupti = NULL;
-    out->perf = opened.perf;
     return -WS_ENOENT;
+}
+
+void *ws_locate_open_perf(const struct ws_located *place)
+{
+    char perf[WS_LOCATE_PATH];
+    const char *slash = strrchr(place->path, '/');
+    if (!slash || snprintf(perf, sizeof perf, "%.*s/libnvperf_host.so", (int)(slash - place->path), place->path) >=
+                      (int)sizeof perf)
+        return NULL;
+    return dlopen(perf, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 }

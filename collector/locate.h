@@ -49,14 +49,18 @@ void ws_locate_cupti(const struct ws_locate_hints *hints, struct ws_locations *o
 
 struct ws_opened {
     void *cupti;       /* of dlopen, never closed */
-    void *perf;        /* libnvperf_host of the same folder; NULL = the loader must find it, counters may fail */
     const char *error; /* static or of dlerror: valid until the next dl call of this thread; NULL when open */
 };
 
-/* Open one candidate: its libnvperf_host.so first and globally, for libcupti opens that by bare name and
- * has no run path (the host API then answers 15).
+/* Open one candidate.
  *   errors  -WS_ENOENT  the loader refused; out->error says why
  *   thread  any, but not while holding the loader's lock */
 int ws_locate_open(const struct ws_located *place, struct ws_opened *out);
+
+/* Open the libnvperf_host.so beside it, globally: libcupti opens that by bare name at the first call of the counter
+ * API and has no run path (without it the host API answers 15).
+ *   returns the handle of dlopen, never closed; NULL = the loader must find it, counters may fail
+ *   thread  any, but not while holding the loader's lock */
+void *ws_locate_open_perf(const struct ws_located *place);
 
 #endif

@@ -270,7 +270,7 @@ static bool probe_place(const struct ws_located *place, struct ws_probe *out)
     if (!get_version || get_version(&out->cupti_version) != 0)
         return false;
     out->cupti = place;
-    out->has_host = opened.perf != NULL;
+    out->has_host = ws_locate_open_perf(place) != NULL;
     probe_chips(opened.cupti, out);
     return true;
 }

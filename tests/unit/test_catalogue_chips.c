@@ -51,8 +51,10 @@ static struct cupti open_cupti(void)
     ws_locate_cupti(&hints, &places);
     for (uint32_t i = 0; i < places.found_count && !handle; i++) {
         struct ws_opened opened;
-        if (ws_locate_open(&places.found[i], &opened) == 0 && dlsym(opened.cupti, "cuptiProfilerHostInitialize"))
+        if (ws_locate_open(&places.found[i], &opened) == 0 && dlsym(opened.cupti, "cuptiProfilerHostInitialize")) {
+            (void)ws_locate_open_perf(&places.found[i]);
             handle = opened.cupti;
+        }
     }
     if (!handle)
         SKIP("no libcupti with the profiler host API on this machine");
