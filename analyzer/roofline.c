@@ -48,9 +48,12 @@ static const struct {
     enum ws_metric_id bytes;
 } levels[WS_LEVEL_COUNT] = {{"DRAM", WS_M_dram_bytes}, {"L2", WS_M_l2_bytes}, {"L1", WS_M_l1_bytes}};
 
-/* The compiler loads constants with HFMA2 and converts with HADD2: about one a thread is no arithmetic
- * (suite). Only work well beyond that is FP16 work. */
+/* The compiler loads constants with HFMA2 and converts with HADD2: that is no arithmetic. Two such instructions a
+ * thread prove nothing, and neither do many in a long kernel: moves in loops reach 1.3 % of its instructions (suite,
+ * two 6 % at one a thread), conversions 53 % (a product with FP16 weights) but are additions only. A kernel whose
+ * multiplies and FMAs are above that computes in FP16; one that only adds cannot be told from one that converts. */
 #define FP16_MOVES_PER_THREAD 8.0
+#define FP16_LEAST_SHARE 0.05
 
 void ws_ceilings_init(struct ws_ceilings *ceilings)
 {
@@ -198,31 +201,73 @@ static struct ws_value sheet_rate(const struct sheet *sheet, enum ws_rate rate)
     return rate < WS_RATE_COUNT ? sheet->rate[rate] : ws_missing(WS_WHY_NOT_IN_SOURCE, NULL);
 }
 
+/* Bandwidth and peak of both roofs. */
+static void fill_ceilings(struct ws_roof *on_board, struct ws_roof *on_sheet, enum ws_level level,
+                          enum ws_precision precision, const struct ws_ceilings *ceilings, const struct sheet *sheet)
+{
+    struct ws_value none = ws_missing(WS_WHY_NOT_IN_SOURCE, NULL); /* no data sheet states L1 or L2 bandwidth */
+    on_board->bandwidth = ws_ceiling_bandwidth(ceilings, level);
+    on_board->peak = greater(ws_ceiling_measured(ceilings, precisions[precision].ceiling),
+                             ws_ceiling_measured(ceilings, precisions[precision].other));
+    on_sheet->bandwidth = level == WS_LEVEL_DRAM ? sheet->bandwidth : none;
+    on_sheet->peak =
+        greater(sheet_rate(sheet, precisions[precision].rate), sheet_rate(sheet, precisions[precision].other_rate));
+}
+
+void ws_roofline_roofs(const struct ws_device *device, const struct ws_ceilings *ceilings, enum ws_level level,
+                       enum ws_precision precision, struct ws_roof *on_board, struct ws_roof *on_sheet)
+{
+    struct ws_value nothing = ws_missing(WS_WHY_NO_LAUNCH, NULL);
+    struct sheet sheet;
+    read_sheet(&sheet, device);
+    fill_ceilings(on_board, on_sheet, level, precision, ceilings, &sheet);
+    fill_roof(on_board, nothing, nothing);
+    fill_roof(on_sheet, nothing, nothing);
+    on_board->roof = on_board->percent = on_sheet->roof = on_sheet->percent = nothing;
+}
+
+struct ws_value ws_ceiling_sheet(const struct ws_device *device, enum ws_ceiling_id id)
+{
+    struct sheet sheet;
+    read_sheet(&sheet, device);
+    if (id == WS_CEILING_DRAM_READ || id == WS_CEILING_DRAM_WRITE || id == WS_CEILING_DRAM_COPY)
+        return sheet.bandwidth;
+    for (unsigned i = 0; i < WS_PRECISION_COUNT; i++) {
+        if (precisions[i].ceiling == id)
+            return sheet_rate(&sheet, precisions[i].rate);
+        if (precisions[i].other == id)
+            return sheet_rate(&sheet, precisions[i].other_rate);
+    }
+    return ws_missing(WS_WHY_NOT_IN_SOURCE, NULL);
+}
+
 static void fill_point(struct ws_roof_point *p, const struct ws_value *metric, const struct ws_ceilings *ceilings,
                        const struct sheet *sheet)
 {
-    struct ws_value none = ws_missing(WS_WHY_NOT_IN_SOURCE, NULL); /* no data sheet states L1 or L2 bandwidth */
     p->operations = metric[precisions[p->precision].operations];
     p->intensity = ratio(p->operations, input(metric, levels[p->level].bytes), ws_level_name(p->level));
     p->flop_rate = ratio(p->operations, input(metric, WS_M_duration), "duration");
-    p->measured.bandwidth = ws_ceiling_bandwidth(ceilings, p->level);
-    p->measured.peak = greater(ws_ceiling_measured(ceilings, precisions[p->precision].ceiling),
-                               ws_ceiling_measured(ceilings, precisions[p->precision].other));
-    p->sheet.bandwidth = p->level == WS_LEVEL_DRAM ? sheet->bandwidth : none;
-    p->sheet.peak = greater(sheet_rate(sheet, precisions[p->precision].rate),
-                            sheet_rate(sheet, precisions[p->precision].other_rate));
+    fill_ceilings(&p->measured, &p->sheet, p->level, p->precision, ceilings, sheet);
     fill_roof(&p->measured, p->intensity, p->flop_rate);
     fill_roof(&p->sheet, p->intensity, p->flop_rate);
+}
+
+static bool has_half_arithmetic(const struct ws_value *metric)
+{
+    struct ws_value mul = metric[WS_M_fp16_mul], fma = metric[WS_M_fp16_fma], all = metric[WS_M_thread_inst_executed];
+    struct ws_value work = metric[WS_M_flop_fp16], threads = metric[WS_M_launched_threads];
+    return ws_has(mul) && ws_has(fma) && ws_has(all) && ws_has(work) && ws_has(threads) &&
+           work.number > FP16_MOVES_PER_THREAD * threads.number &&
+           mul.number + fma.number >= FP16_LEAST_SHARE * all.number;
 }
 
 /* True if the kernel does work of this precision. */
 static bool has_work(const struct ws_value *metric, enum ws_precision precision)
 {
     struct ws_value work = metric[precisions[precision].operations];
-    double least = 0;
-    if (precision == WS_PRECISION_FP16 && ws_has(metric[WS_M_launched_threads]))
-        least = FP16_MOVES_PER_THREAD * metric[WS_M_launched_threads].number;
-    return ws_has(work) && work.number > least;
+    if (precision == WS_PRECISION_FP16 && !has_half_arithmetic(metric))
+        return false;
+    return ws_has(work) && work.number > 0;
 }
 
 void ws_roofline(const struct ws_value *metric, const struct ws_device *device, const struct ws_ceilings *ceilings,

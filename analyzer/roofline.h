@@ -123,6 +123,13 @@ struct ws_roofline {
 void ws_roofline(const struct ws_value *metric, const struct ws_device *device, const struct ws_ceilings *ceilings,
                  struct ws_roofline *out);
 
+/* The two roofs over a level and precision, without a point under them: bandwidth, peak and ridge are filled, roof and
+ * percent say that there is no kernel. */
+void ws_roofline_roofs(const struct ws_device *device, const struct ws_ceilings *ceilings, enum ws_level level,
+                       enum ws_precision precision, struct ws_roof *on_board, struct ws_roof *on_sheet);
+/* What the data sheet of the board says of a ceiling; missing where it says nothing. */
+struct ws_value ws_ceiling_sheet(const struct ws_device *device, enum ws_ceiling_id id);
+
 /* "DRAM", "L2", "L1" · "fp32", "tensor-bf16", … · "unknown", "memory", "compute". */
 const char *ws_level_name(enum ws_level level);
 const char *ws_precision_name(enum ws_precision precision);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * api_roofline.c: the points of all kernels of a session under the roofs of their device. What cannot be drawn on
- * a logarithmic axis is listed with its reason. */
+ * api_roofline.c: the points of all kernels of a session under the roofs of their device; kernels without a
+ * point are listed with the reason. The same JSON is the export format roofline-json. */
 #include "../analyzer/err.h"
 #include "../analyzer/gpus.h"
 #include "api.h"
@@ -14,32 +14,6 @@ static void put_number(struct ws_json *j, const char *key, struct ws_value v)
         ws_json_put_number(j, key, v.number);
     else
         ws_json_put_null(j, key);
-}
-
-/* The data sheet's word on a ceiling; missing where it has none. */
-static struct ws_value sheet_of(const struct ws_board *board, enum ws_ceiling_id id)
-{
-    static const struct {
-        enum ws_ceiling_id ceiling;
-        enum ws_rate rate;
-    } rates[] = {
-        {WS_CEILING_FP64, WS_RATE_FP64},
-        {WS_CEILING_FP32, WS_RATE_FP32},
-        {WS_CEILING_FP16, WS_RATE_FP16},
-        {WS_CEILING_TENSOR_FP64, WS_RATE_TENSOR_FP64},
-        {WS_CEILING_TENSOR_TF32, WS_RATE_TENSOR_TF32},
-        {WS_CEILING_TENSOR_FP16, WS_RATE_TENSOR_FP16_FP32},
-        {WS_CEILING_TENSOR_FP16_ACC16, WS_RATE_TENSOR_FP16_FP16},
-        {WS_CEILING_TENSOR_BF16, WS_RATE_TENSOR_BF16},
-        {WS_CEILING_TENSOR_FP8, WS_RATE_TENSOR_FP8},
-        {WS_CEILING_TENSOR_INT8, WS_RATE_TENSOR_INT8},
-    };
-    if (id == WS_CEILING_DRAM_READ || id == WS_CEILING_DRAM_WRITE || id == WS_CEILING_DRAM_COPY)
-        return board->dram_bytes_per_s;
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
-        if (rates[i].ceiling == id)
-            return board->rate[rates[i].rate];
-    return ws_missing(WS_WHY_NOT_IN_SOURCE, NULL);
 }
 
 /* What micro-kernels measured, and how; the same rate as the report's roofs. */
@@ -59,12 +33,33 @@ static void put_measured(struct ws_json *j, const struct ws_session *s, size_t d
     ws_report_json_time(j, "measured_at", origin->measured_ns);
 }
 
-static void put_sheet(struct ws_json *j, const struct ws_board *board, enum ws_ceiling_id id)
+static void put_sheet(struct ws_json *j, const struct ws_device *device, enum ws_ceiling_id id)
 {
-    struct ws_value rate = board ? sheet_of(board, id) : ws_missing(WS_WHY_NO_DEVICE, NULL);
+    struct ws_value rate = ws_ceiling_sheet(device, id);
     put_number(j, "sheet", rate);
     if (!ws_has(rate))
         ws_json_put_text(j, "sheet_why", ws_why_code((enum ws_why)rate.why));
+}
+
+/* Where memory stops and arithmetic begins to bind, for every level and precision that has one. */
+static void put_ridges(struct ws_json *j, const struct ws_device *device, const struct ws_ceilings *ceilings)
+{
+    ws_json_key(j, "ridges");
+    ws_json_array(j);
+    for (int level = 0; level < WS_LEVEL_COUNT; level++)
+        for (int precision = 0; precision < WS_PRECISION_COUNT; precision++) {
+            struct ws_roof measured, sheet;
+            ws_roofline_roofs(device, ceilings, (enum ws_level)level, (enum ws_precision)precision, &measured, &sheet);
+            if (!ws_has(measured.ridge) && !ws_has(sheet.ridge))
+                continue;
+            ws_json_object_line(j);
+            ws_json_put_text(j, "level", ws_level_name((enum ws_level)level));
+            ws_json_put_text(j, "precision", ws_precision_name((enum ws_precision)precision));
+            put_number(j, "measured", measured.ridge);
+            put_number(j, "sheet", sheet.ridge);
+            ws_json_end(j);
+        }
+    ws_json_end(j);
 }
 
 static void put_device(struct ws_json *j, const struct ws_session *s, size_t device)
@@ -90,19 +85,31 @@ static void put_device(struct ws_json *j, const struct ws_session *s, size_t dev
         ws_json_put_text(j, "title", ws_ceiling_title(id));
         ws_json_put_text(j, "unit", ws_ceiling_unit(id));
         put_measured(j, s, device, id);
-        put_sheet(j, is_known ? &board : NULL, id);
+        put_sheet(j, &d->device, id);
         ws_json_end(j);
     }
     ws_json_end(j);
+    put_ridges(j, &d->device, &s->ceilings[device]);
     ws_json_end(j);
 }
 
-static void put_points(struct ws_json *j, const struct ws_kernel *k, const struct ws_roofline *r)
+/* The GPU of a kernel: its place in "devices", or null. */
+static void put_device_of(struct ws_json *j, const struct ws_session *s, const struct ws_kernel *k)
+{
+    if (k->device < s->device_count)
+        ws_json_put_uint(j, "device", k->device);
+    else
+        ws_json_put_null(j, "device");
+}
+
+static void put_points(struct ws_json *j, const struct ws_session *s, const struct ws_kernel *k,
+                       const struct ws_roofline *r)
 {
     for (size_t i = 0; i < r->count; i++) {
         ws_json_object_line(j);
         ws_json_put_int(j, "kernel", k->row.id);
         ws_report_json_names(j, &k->name);
+        put_device_of(j, s, k);
         ws_json_put_uint(j, "launches", k->launches);
         put_number(j, "duration", k->times.total);
         ws_report_json_point_members(j, &r->points[i]);
@@ -128,7 +135,7 @@ static void put_kernels(struct ws_json *j, const struct ws_session *s, struct ws
     for (size_t i = 0; i < s->kernel_count; i++) {
         ws_report_analyze(s, i, report);
         if (plotted)
-            put_points(j, &s->kernels[i], &report->roofline);
+            put_points(j, s, &s->kernels[i], &report->roofline);
         else if (report->roofline.count == 0)
             put_reason(j, &s->kernels[i], report->roofline.reason);
     }

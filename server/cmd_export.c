@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cmd_export.c: `warpsight export [SESSION] --format FORMAT [-o FILE]`. Add a format: export_<format>.c, a line in
- * export.h, a row below. */
+ * cmd_export.c: `warpsight export [SESSION] --format FORMAT [-k NAME] [-o FILE]`. Add a format: export_<format>.c, a
+ * line in export.h, a row below. */
 #include "../analyzer/err.h"
 #include "cli.h"
 #include "cmd.h"
@@ -16,19 +16,26 @@ static const struct ws_format formats[] = {
     {"json", ws_export_json, false, false, "the report, as `report --json` prints it"},
     {"capture", ws_export_capture, true, false, "a .wscap that `warpsight import` reads anywhere"},
     {"sqlite", ws_export_sqlite, true, true, "the session alone as a database"},
+    {"roofline-csv", ws_export_roofline_csv, false, false,
+     "one line a kernel, precision and memory level, with its roofs"},
+    {"roofline-json", ws_export_roofline_json, false, false, "points, measured and data-sheet ceilings, ridges"},
+    {"roofline-svg", ws_export_roofline_svg, false, false, "a picture that needs no other file, for light and dark"},
+    {"roofline-gnuplot", ws_export_roofline_gnuplot, false, false,
+     "a script with its data inside: gnuplot FILE >x.svg"},
 };
 #define FORMATS (sizeof formats / sizeof formats[0])
 
 static const struct ws_option options[] = {
     {"format", 'f', "FORMAT", "which format"},
+    {"kernel", 'k', "NAME", "only kernels of this name; regex:RE finds a part of it (not for capture and sqlite)"},
     {"output", 'o', "FILE", "write to FILE instead of stdout"},
     {NULL, 0, NULL, NULL},
 };
-enum { OPT_FORMAT, OPT_OUTPUT };
+enum { OPT_FORMAT, OPT_KERNEL, OPT_OUTPUT };
 
 struct request {
     const struct ws_format *format;
-    const char *session, *output;
+    const char *session, *kernel, *output;
 };
 
 const struct ws_format *ws_export_formats(size_t *count)
@@ -37,7 +44,7 @@ const struct ws_format *ws_export_formats(size_t *count)
     return formats;
 }
 
-/* "csv, json, capture, sqlite" */
+/* "csv, json, …" */
 static const char *format_names(char *at, size_t cap)
 {
     size_t used = 0;
@@ -59,6 +66,8 @@ static int read_option(struct request *r, int found, const char *value)
     char names[256];
     if (found == OPT_OUTPUT) {
         r->output = value;
+    } else if (found == OPT_KERNEL) {
+        r->kernel = value;
     } else if (found == OPT_FORMAT) {
         r->format = ws_export_find(value);
         if (!r->format)
@@ -99,6 +108,8 @@ static int export(const struct request *r)
     int status = ws_reader_open("export", &store);
     if (status == WS_EXIT_OK)
         status = ws_reader_session("export", store, r->session, &session);
+    if (status == WS_EXIT_OK && r->kernel)
+        status = ws_reader_select("export", session, r->kernel, NULL, 0);
     if (status == WS_EXIT_OK)
         status = write_format(r, store, session);
     ws_report_free(session);
@@ -109,7 +120,7 @@ static int export(const struct request *r)
 int ws_cmd_export(int argc, char **argv)
 {
     struct ws_cli cli = {
-        .usage = "[SESSION] --format FORMAT [-o FILE]", .options = options, .argc = argc, .argv = argv};
+        .usage = "[SESSION] --format FORMAT [-k NAME] [-o FILE]", .options = options, .argc = argc, .argv = argv};
     struct request r = {.format = NULL};
     char about[1024];
     size_t used = 0;
@@ -117,7 +128,7 @@ int ws_cmd_export(int argc, char **argv)
     int found;
     int status;
     for (size_t i = 0; i < FORMATS && used < sizeof about; i++)
-        used += (size_t)snprintf(about + used, sizeof about - used, "%s  %-10s %s", i ? "\n" : "Formats:\n",
+        used += (size_t)snprintf(about + used, sizeof about - used, "%s  %-16s %s", i ? "\n" : "Formats:\n",
                                  formats[i].name, formats[i].doc);
     cli.about = about;
     while ((found = ws_cli_next(&cli, &value)) != WS_CLI_END) {
@@ -129,6 +140,8 @@ int ws_cmd_export(int argc, char **argv)
     }
     if (!r.format)
         return ws_cli_usage_error("export", "say which --format: %s", format_names(about, sizeof about));
+    if (r.kernel && r.format->is_binary)
+        return ws_cli_usage_error("export", "format %s has the whole session: --kernel is not for it", r.format->name);
     if (r.format->is_file && !r.output)
         return ws_cli_usage_error("export", "format %s makes a file: say which with -o FILE", r.format->name);
     if (r.format->is_binary && !r.output && isatty(STDOUT_FILENO))

@@ -40,6 +40,10 @@ ws_export_function ws_export_csv;
 ws_export_function ws_export_json;
 ws_export_function ws_export_capture;
 ws_export_function ws_export_sqlite;
+ws_export_function ws_export_roofline_csv;
+ws_export_function ws_export_roofline_json;
+ws_export_function ws_export_roofline_svg;
+ws_export_function ws_export_roofline_gnuplot;
 
 /* The capture of a session: segments of wire.h, one agent after another; importing it into an empty database
  * gives the same report.

@@ -4,25 +4,10 @@
 #include "export.h"
 
 #include "../analyzer/err.h"
+#include "csv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* A text cell. A spreadsheet takes = + - @ at the start for a formula: an apostrophe in front says "text". */
-static void put_text(FILE *out, const char *text)
-{
-    bool formula = *text && strchr("=+-@\t\r", *text);
-    fputc('"', out);
-    if (formula)
-        fputc('\'', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
 
 struct line {
     const struct ws_kernel *kernel;
@@ -36,12 +21,12 @@ static void put_line(FILE *out, const struct line *l)
     const struct ws_launch *g = &l->kernel->row.launch;
     char number[32];
     fprintf(out, "%" PRId64 ",", l->kernel->row.id);
-    put_text(out, l->kernel->name.alias);
+    ws_csv_text(out, l->kernel->name.alias);
     fputc(',', out);
-    put_text(out, l->kernel->name.demangled);
+    ws_csv_text(out, l->kernel->name.demangled);
     fprintf(out, ",%ux%ux%u,%ux%ux%u,%" PRIu64 ",%" PRIu64 ",", g->grid.x, g->grid.y, g->grid.z, g->block.x, g->block.y,
             g->block.z, l->kernel->launches, l->kernel->profiled);
-    put_text(out, l->key);
+    ws_csv_text(out, l->key);
     ws_number_text(ws_has(l->value) ? l->value.number : NAN, number);
     fprintf(out, ",%s,%s,", number, l->unit);
     ws_number_text(l->stat && l->stat->count > 0 ? l->stat->min : NAN, number);

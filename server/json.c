@@ -2,6 +2,8 @@
  * json.c: the streaming JSON writer. No allocation; the output is a FILE (open_memstream for memory). */
 #include "json.h"
 
+#include "utf8.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -92,34 +94,6 @@ void ws_json_end(struct ws_json *j)
 
 /* --- texts --- */
 
-/* Length of the valid UTF-8 sequence at s[0..left), or 0. Overlong forms, surrogates and values above
- * U+10FFFF are not valid (Unicode 15, table 3-7). */
-static size_t utf8_length(const unsigned char *s, size_t left)
-{
-    unsigned char low = 0x80;
-    unsigned char high = 0xbf;
-    size_t n;
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    if (s[0] == 0xe0)
-        low = 0xa0;
-    else if (s[0] == 0xed)
-        high = 0x9f;
-    else if (s[0] == 0xf0)
-        low = 0x90;
-    else if (s[0] == 0xf4)
-        high = 0x8f;
-    if (n > left || s[1] < low || s[1] > high)
-        return 0;
-    for (size_t i = 2; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
 static void put_ascii(FILE *out, unsigned char c)
 {
     static const char named[] = "\"\\\b\f\n\r\t";
@@ -138,7 +112,7 @@ static void put_string(FILE *out, const char *text, size_t length)
     const unsigned char *s = (const unsigned char *)text;
     fputc('"', out);
     for (size_t i = 0; i < length;) {
-        size_t n = utf8_length(s + i, length - i);
+        size_t n = ws_utf8_length(s + i, length - i);
         if (n == 1)
             put_ascii(out, s[i]);
         else if (n == 0)

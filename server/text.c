@@ -2,6 +2,8 @@
  * text.c: tables and styled words for a terminal. */
 #include "text.h"
 
+#include "utf8.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,19 +48,12 @@ void ws_text_printf(const struct ws_text_out *t, enum ws_style style, const char
     free(text);
 }
 
-/* Bytes of the character at s, 0 when it is no UTF-8 or a control character. */
-static size_t printable(const unsigned char *s)
+/* Bytes of the character at s[0..left), 0 when it is no UTF-8 or a control character. */
+static size_t printable(const unsigned char *s, size_t left)
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-    if (n == 1)
-        return s[0] >= 0x20 && s[0] != 0x7f;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
+    size_t n = ws_utf8_length(s, left);
     /* U+0080 to U+009F are controls, too: terminals obey them. */
-    if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0)
-        return 0;
-    return n;
+    return (n == 1 && (s[0] < 0x20 || s[0] == 0x7f)) || (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) ? 0 : n;
 }
 
 const char *ws_text_tame(struct ws_arena *arena, const char *text)
@@ -70,7 +65,7 @@ const char *ws_text_tame(struct ws_arena *arena, const char *text)
     if (!copy)
         return "?";
     for (size_t i = 0; i < length;) {
-        size_t n = printable(s + i);
+        size_t n = printable(s + i, length - i);
         if (n == 0) {
             copy[used++] = '?';
             i++;

@@ -2,6 +2,7 @@
  * fuzz_wire.c: any bytes at all, read as a capture and then shown as a report (libFuzzer; `make fuzz`).
  * The first byte says how: raw bytes; or bytes cut into payloads that get a right header and checksum, because chance
  * never finds a CRC. The database is in memory and is rolled back after each input. */
+#include "../../analyzer/err.h"
 #include "../../server/export.h"
 #include "../../server/frames.h"
 #include "../../server/report.h"
@@ -90,13 +91,20 @@ static void show(int64_t session_id)
     struct ws_session *session = NULL;
     struct ws_json json = {.out = nowhere};
     struct ws_text_options text = {.details = 3, .all = true};
+    char message[200] = "";
+    struct ws_export export = {.store = store, .out = nowhere, .message = message, .cap = sizeof message};
     int err = ws_report_load(store, session_id, &session);
     MUST(err == 0);
+    export.session = session;
     MUST(ws_report_json(session, &json) == 0);
     MUST(json.depth == 0);
     MUST(ws_report_text(session, &text, nowhere) == 0);
     MUST(ws_report_csv(session, nowhere) == 0);
     MUST(ws_export_capture_to(store, session_id, nowhere) == 0);
+    MUST(ws_export_roofline_csv(&export) == 0);
+    MUST(ws_export_roofline_svg(&export) == 0);
+    err = ws_export_roofline_gnuplot(&export);
+    MUST(err == 0 || (err == -WS_ENOENT && *message)); /* nothing to plot */
     ws_report_free(session);
 }
 

@@ -115,17 +115,55 @@ TEST(the_best_measured_dram_rate_is_the_roof)
     CHECK_NEAR(point(WS_LEVEL_DRAM, WS_PRECISION_FP32)->measured.bandwidth.number, 4.4e12, 0);
 }
 
-TEST(a_half_precision_instruction_a_thread_is_a_move_and_no_work)
+/* The matrix product with these half-precision instructions for each of its 2^20 threads. */
+static bool has_half_point(double add, double mul, double fma, double instructions)
 {
     matmul(167772160, 349.4e-6);
-    facts_set(&box, WS_M_fp16_add, 0);
-    facts_set(&box, WS_M_fp16_mul, 0);
-    facts_set(&box, WS_M_fp16_fma, 1048576); /* one HFMA2 for each of the 2^20 threads */
+    facts_set(&box, WS_M_fp16_add, 1048576 * add);
+    facts_set(&box, WS_M_fp16_mul, 1048576 * mul);
+    facts_set(&box, WS_M_fp16_fma, 1048576 * fma);
+    if (instructions > 0)
+        facts_set(&box, WS_M_thread_inst_executed, 1048576 * instructions);
     ws_analyze(&box.facts, NULL, &box.report);
-    CHECK(point(WS_LEVEL_DRAM, WS_PRECISION_FP16) == NULL);
-    facts_set(&box, WS_M_fp16_fma, 1048576.0 * 4096);
-    ws_analyze(&box.facts, NULL, &box.report);
-    CHECK(point(WS_LEVEL_DRAM, WS_PRECISION_FP16) != NULL);
+    return point(WS_LEVEL_DRAM, WS_PRECISION_FP16) != NULL;
+}
+
+TEST(half_precision_instructions_that_move_or_convert_are_no_work)
+{
+    CHECK(!has_half_point(0, 0, 1, 17));        /* a constant in a short kernel: 5.9 % */
+    CHECK(!has_half_point(0, 0, 133, 10813));   /* constants in a loop */
+    CHECK(!has_half_point(8320, 0, 15, 18489)); /* weights converted for a product in FP32 */
+    CHECK(has_half_point(0, 0, 4096, 4500));
+    CHECK(has_half_point(100, 100, 0, 1000));
+    CHECK(!has_half_point(0, 0, 4096, 0)); /* the count that would tell was not collected */
+}
+
+TEST(the_roofs_over_a_level_need_no_kernel)
+{
+    struct ws_roof measured, sheet;
+    facts_init(&box, NULL);
+    measure(4e12, 30e12, 60e12);
+    ws_roofline_roofs(&box.device, &ceilings, WS_LEVEL_DRAM, WS_PRECISION_FP32, &measured, &sheet);
+    CHECK_NEAR(measured.ridge.number, 15, 1e-9);
+    CHECK_NEAR(sheet.ridge.number, 13.9, 0.1);
+    CHECK(!ws_has(measured.roof) && !ws_has(measured.percent) && !measured.is_above);
+    ws_roofline_roofs(&box.device, NULL, WS_LEVEL_L2, WS_PRECISION_INT32, &measured, &sheet);
+    CHECK_INT(measured.bandwidth.why, WS_WHY_NOT_MEASURED);
+    CHECK_INT(measured.peak.why, WS_WHY_NOT_MEASURED);
+    CHECK_INT(sheet.peak.why, WS_WHY_NOT_IN_SOURCE);
+}
+
+TEST(every_ceiling_has_the_data_sheet_rate_of_its_own_type)
+{
+    facts_init(&box, NULL);
+    CHECK_NEAR(ws_ceiling_sheet(&box.device, WS_CEILING_DRAM_WRITE).number, 4.8e12, 1e9);
+    CHECK_NEAR(ws_ceiling_sheet(&box.device, WS_CEILING_FP64).number, 33.5e12, 0.1e12);
+    CHECK_NEAR(ws_ceiling_sheet(&box.device, WS_CEILING_TENSOR_BF16).number, 989.4e12, 1e12);
+    CHECK_NEAR(ws_ceiling_sheet(&box.device, WS_CEILING_TENSOR_FP16_ACC16).number, 989.4e12, 1e12);
+    CHECK_INT(ws_ceiling_sheet(&box.device, WS_CEILING_L1_READ).why, WS_WHY_NOT_IN_SOURCE);
+    CHECK_INT(ws_ceiling_sheet(&box.device, WS_CEILING_INT32).why, WS_WHY_NOT_IN_SOURCE);
+    box.device.name = "NVIDIA Something New";
+    CHECK_INT(ws_ceiling_sheet(&box.device, WS_CEILING_FP32).why, WS_WHY_NO_DEVICE);
 }
 
 TEST(a_copy_has_no_point_but_its_traffic)

@@ -27,6 +27,7 @@ TEST(foreign_text_cannot_command_a_terminal)
         {"\xff\xc3(\xe2\x80", "?"
                               "?("
                               "??"},
+        {"\xed\xa0\x80|\xe0\x80\x8a|\xf4\x90\x80\x80", "?\?\?|?\?\?|????"}, /* surrogate, overlong, too great */
         {"", ""},
     };
     struct ws_arena arena = {NULL};
