@@ -299,20 +299,7 @@ static void keep_sticky(uint16_t type, const uint8_t *record, size_t n)
         pthread_mutex_unlock(&spool.lock);                                          \
         return err;                                                                 \
     }
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 static uint32_t hash_bytes(const char *at, size_t n)
 {

@@ -35,20 +35,7 @@ int ws_spool_start(void);
 
 /* Add records. Any thread. Each returns at once: 0, or -WS_ELIMIT when the record was dropped. */
 #define WS_RECORD(sym, name, num) int ws_spool_##name(const struct ws_rec_##name *rec);
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 /* The id of a text, announced by a STRING record the first time. 0 for NULL, "" or a full table. */
 uint32_t ws_spool_string_id(const char *text);

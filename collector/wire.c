@@ -138,13 +138,6 @@ static uint8_t *put_f64(uint8_t *out, double v)
     return n;               \
     }
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 #define WS_RECORD(sym, name, num)                                                        \
     size_t ws_wire_put_##name(const struct ws_rec_##name *rec, uint8_t *out, size_t cap) \
@@ -170,13 +163,6 @@ static uint8_t *put_f64(uint8_t *out, double v)
     return (size_t)(p - out); \
     }
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 #define WS_RECORD(sym, name, num)                                                       \
     int ws_wire_get_##name(struct ws_rec_##name *rec, const uint8_t *at, size_t length) \
@@ -191,13 +177,6 @@ static uint8_t *put_f64(uint8_t *out, double v)
     return c.err;           \
     }
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 /* --- segment header: magic 8, major 2, minor 2, number 4, agent id 16, pid 4, zero 4, started 8,
  *     zero 12, crc32c 4 = 64 bytes --- */
@@ -328,20 +307,7 @@ const char *ws_wire_type_name(uint16_t type)
 #define WS_RECORD(sym, name, num) \
     case num:                     \
         return #name;
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
     default:
         return NULL;
     }

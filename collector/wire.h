@@ -33,20 +33,7 @@ struct ws_text {
 
 enum ws_record_type {
 #define WS_RECORD(sym, name, num) sym = (num),
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 };
 
 /* struct ws_hello, struct ws_run, …: one plain struct per record. */
@@ -60,13 +47,6 @@ enum ws_record_type {
     }                       \
     ;
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 /* Bytes that a record needs on the wire, its u32 length included. */
 /* Append a record at out; returns the bytes written, or 0 if it does not fit into cap. */
@@ -76,20 +56,7 @@ enum ws_record_type {
     size_t ws_wire_size_##name(const struct ws_rec_##name *rec);                          \
     size_t ws_wire_put_##name(const struct ws_rec_##name *rec, uint8_t *out, size_t cap); \
     int ws_wire_get_##name(struct ws_rec_##name *rec, const uint8_t *at, size_t length);
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 struct ws_segment_header {
     char agent_id[33]; /* 32 hex digits and NUL */

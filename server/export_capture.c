@@ -51,20 +51,7 @@ static uint8_t *room(struct writer *w, uint16_t type, size_t size)
         w->records++;                                                                                \
         return 0;                                                                                    \
     }
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "../collector/wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 /* --- texts: a kernel's name, a metric's key, the name of a call --- */
 

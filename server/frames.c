@@ -840,20 +840,7 @@ static int take_record(struct ws_frames *in, uint16_t type, const uint8_t *at, u
         *good = false;                                 \
         return 0;                                      \
     }
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "../collector/wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
     default:
         return 0;
     }

@@ -34,13 +34,6 @@ static void print_text(const char *field, struct ws_text t)
     putchar('\n');          \
     }
 #include "../../collector/wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 static void print_record(uint16_t type, const uint8_t *at, size_t length)
 {
@@ -49,20 +42,7 @@ static void print_record(uint16_t type, const uint8_t *at, size_t length)
     case num:                     \
         print_##name(at, length); \
         break;
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "../../collector/wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
     default:
         printf("unknown type=%u\n", type);
     }

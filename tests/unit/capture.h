@@ -67,20 +67,7 @@ static inline void capture_frame(struct capture *c, uint16_t type, uint16_t flag
         capture_frame(c, sym, 0, payload, n, 1);                                      \
         free(payload);                                                                \
     }
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "../../collector/wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 #define AGENT_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define AGENT_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"

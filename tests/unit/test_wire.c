@@ -27,13 +27,6 @@ static struct ws_text next_text(void)
 #define WS_STR(f) r->f = next_text();
 #define WS_RECORD_END(name) }
 #include "../../collector/wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 static bool same_text(struct ws_text a, struct ws_text b)
 {
@@ -53,13 +46,6 @@ static bool same_text(struct ws_text a, struct ws_text b)
     ;                       \
     }
 #include "../../collector/wire.def"
-#undef WS_RECORD
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
-#undef WS_RECORD_END
 
 TEST(every_record_comes_back_as_it_went)
 {
@@ -77,20 +63,7 @@ TEST(every_record_comes_back_as_it_went)
         CHECK_INT(ws_wire_put_##name(&in, bytes, n - 1), 0);      \
         CHECK_STR(ws_wire_type_name(num), #name);                 \
     }
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "../../collector/wire.def"
-#undef WS_RECORD
-#undef WS_RECORD_END
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
 }
 
 /* Ends of fields of a record, so that a cut can be told from an older writer's shorter record. */
@@ -111,13 +84,6 @@ static size_t end_count;
 #define WS_STR(f) ends[end_count++] = at += 4 + r->f.length;
 #define WS_RECORD_END(name) }
 #include "../../collector/wire.def"
-#undef WS_RECORD
-#undef WS_RECORD_END
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
 
 static bool is_end(size_t at)
 {
@@ -148,20 +114,7 @@ TEST(a_record_cut_inside_a_field_is_refused_and_one_cut_between_fields_is_older)
             free(copy);                                                       \
         }                                                                     \
     }
-#define WS_U32(f)
-#define WS_U64(f)
-#define WS_I64(f)
-#define WS_F64(f)
-#define WS_STR(f)
-#define WS_RECORD_END(name)
 #include "../../collector/wire.def"
-#undef WS_RECORD
-#undef WS_RECORD_END
-#undef WS_U32
-#undef WS_U64
-#undef WS_I64
-#undef WS_F64
-#undef WS_STR
 }
 
 TEST(fields_of_a_newer_writer_are_passed_over)
