@@ -169,7 +169,8 @@ test: deps ## all layers that this machine can run; SAN=address,undefined or SAN
 
 # --- the main job ------------------------------------------------------------------------------
 .PHONY: demo run golden
-demo: deps ## install what is missing, build, profile the reference kernels (or show the recorded H200 session)
+demo: ## install what is missing, build, profile the reference kernels (or show the recorded H200 session)
+	$(Q)tests/deps.sh build
 	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) all
 	$(Q)tests/demo.sh $(B)
 
@@ -205,7 +206,7 @@ install: all ## into PREFIX (default /usr/local), under DESTDIR
 
 # --- chores --------------------------------------------------------------------------------------
 .PHONY: deps
-deps: ## install by apt what is missing, and say so
+deps: ## install by apt what is missing for the build and the tests, and say so
 	$(Q)tests/deps.sh
 
 .PHONY: lint format

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # deps.sh: installs, by apt, exactly the Debian packages that are missing, and says which.
-# usage: tests/deps.sh [lint]     `lint` adds what only `make lint` needs
+# usage: tests/deps.sh [build|test|lint]     build: what make and make demo need; test (default) adds what the tests
+# need, lint what only `make lint` needs
 # Nothing is done when nothing is missing, so that `make test` works without network or rights then.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-need=(gcc g++ make pkg-config git python3 curl sqlite3 clang libclang-rt-14-dev libsqlite3-dev libcjson-dev libmicrohttpd-dev zlib1g-dev)
-[ "${1:-}" = lint ] && need+=(clang-format clang-tidy)
+need=(gcc g++ make pkg-config git libsqlite3-dev libcjson-dev libmicrohttpd-dev zlib1g-dev)
+[ "${1:-test}" = build ] || need+=(python3 curl sqlite3 clang libclang-rt-14-dev)
+[ "${1:-test}" = lint ] && need+=(clang-format clang-tidy)
 # Browser tests need node 20 (Debian 12 has 18: there they skip); with it, a browser and the pinned packages.
 has_node=0
-if command -v node >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] && [ -f web/package-lock.json ]; then
+if [ "${1:-test}" != build ] && command -v node >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] && [ -f web/package-lock.json ]; then
     has_node=1
     need+=(chromium)
 fi
