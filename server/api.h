@@ -100,6 +100,11 @@ void ws_api_put_limits(struct ws_json *j, const struct ws_limits *limits);
 
 /* The absolute time that a session's times are relative to. -WS_ENOENT. */
 int ws_api_base_ns(struct ws_store *store, int64_t session_id, int64_t *out);
+/* First start and last end of the device's work of a session; found false: there is none. */
+int ws_api_timeline_range(struct ws_store *store, int64_t session_id, int64_t *from_ns, int64_t *to_ns, bool *found);
+/* from, to and px of a request, as absolute times; left out: first to last, and *px stays. False: 400 already. */
+bool ws_api_view(struct ws_call *call, int64_t base_ns, int64_t first_ns, int64_t last_ns, int64_t *from_ns,
+                 int64_t *to_ns, int64_t *px);
 /* A session is gone: what is kept about it must go, for its id may come again. */
 void ws_api_timeline_forget(int64_t session_id);
 
@@ -109,6 +114,7 @@ ws_handler ws_api_sessions, ws_api_session, ws_api_session_delete, ws_api_sessio
 ws_handler ws_api_report, ws_api_kernels, ws_api_kernel, ws_api_launches, ws_api_roofline;
 ws_handler ws_api_time, ws_api_verify, ws_api_decode;
 ws_handler ws_api_timeline, ws_api_timeline_data, ws_api_export;
+ws_handler ws_api_timeline_memory, ws_api_timeline_waits, ws_api_timeline_queue;
 ws_handler ws_api_compare, ws_api_occupancy, ws_api_catalogue;
 
 #endif

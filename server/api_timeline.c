@@ -6,6 +6,7 @@
 #include "api.h"
 #include "decimate.h"
 #include "report.h"
+#include "timeline_facts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -92,6 +93,19 @@ static int get_overview(struct ws_store *store, int64_t session_id, struct overv
     return 0;
 }
 
+int ws_api_timeline_range(struct ws_store *store, int64_t session_id, int64_t *from_ns, int64_t *to_ns, bool *found)
+{
+    struct overview *o = NULL;
+    int err;
+    *found = false;
+    pthread_mutex_lock(&lock);
+    err = get_overview(store, session_id, &o);
+    if (err == 0)
+        *found = ws_decimate_range(o->events, from_ns, to_ns);
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
 /* --- base --- */
 
 static int take_start(void *state, const struct ws_session_row *row)
@@ -167,6 +181,7 @@ static void put_lanes(struct ws_json *j, const struct ws_decimate *events, const
         ws_json_put_uint(j, "device", l->device);
         ws_json_put_uint(j, "context", l->context);
         ws_json_put_uint(j, "stream", l->stream);
+        ws_json_put_bool(j, "legacy", l->stream == WS_LEGACY_STREAM);
         ws_json_put_uint(j, "events", l->events);
         ws_json_put_int(j, "busy_ns", l->busy_ns);
         ws_json_end(j);
@@ -421,29 +436,35 @@ static void write_columns(FILE *out, const struct view *v, const struct columns 
     }
 }
 
-/* from, to, px, lane; left out: all there is. */
-static bool read_view(struct ws_call *call, const struct ws_decimate *overview, struct view *v)
+bool ws_api_view(struct ws_call *call, int64_t base_ns, int64_t first_ns, int64_t last_ns, int64_t *from_ns,
+                 int64_t *to_ns, int64_t *px)
 {
-    int64_t first = v->base_ns;
-    int64_t last = v->base_ns;
-    int64_t from;
-    int64_t to;
-    int64_t lanes = (int64_t)ws_decimate_lanes(overview);
-    ws_decimate_range(overview, &first, &last);
-    from = first - v->base_ns;
-    to = last - v->base_ns + 1;
+    int64_t from = first_ns - base_ns;
+    int64_t to = last_ns - base_ns + 1;
     if (!ws_call_int(call, "from", -(1ll << 53), 1ll << 53, &from) ||
-        !ws_call_int(call, "to", -(1ll << 53), 1ll << 53, &to) || !ws_call_int(call, "px", 1, 8192, &v->px) ||
-        !ws_call_int(call, "lane", 0, lanes > 0 ? lanes - 1 : 0, &v->lane))
+        !ws_call_int(call, "to", -(1ll << 53), 1ll << 53, &to) || !ws_call_int(call, "px", 1, 8192, px))
         return false;
     if (to <= from) {
         ws_call_fail(call, 400, "bad_parameter", "", "from must be before to");
         return false;
     }
+    *from_ns = base_ns + from;
+    *to_ns = base_ns + to;
+    return true;
+}
+
+/* from, to, px, lane; left out: all there is. */
+static bool read_view(struct ws_call *call, const struct ws_decimate *overview, struct view *v)
+{
+    int64_t first = v->base_ns;
+    int64_t last = v->base_ns;
+    int64_t lanes = (int64_t)ws_decimate_lanes(overview);
+    ws_decimate_range(overview, &first, &last);
+    if (!ws_api_view(call, v->base_ns, first, last, &v->from_ns, &v->to_ns, &v->px) ||
+        !ws_call_int(call, "lane", 0, lanes > 0 ? lanes - 1 : 0, &v->lane))
+        return false;
     if (lanes == 0)
         v->lane = -1;
-    v->from_ns = v->base_ns + from;
-    v->to_ns = v->base_ns + to;
     return true;
 }
 

@@ -96,7 +96,9 @@ static const char schema[] =
     X(ACTIVITY_ADD, "INSERT INTO activity (session_id, process_id, kind, start_ns, end_ns, n, data) "               \
                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                          \
     X(HOST_ADD, "INSERT INTO host (session_id, process_id, type, n, data) VALUES (?1, ?2, ?3, ?4, ?5)")             \
-    X(HOST, "SELECT process_id, type, n, data FROM host WHERE session_id = ?1 ORDER BY id")                         \
+    X(HOST_IDS, "SELECT id FROM host WHERE session_id = ?1 ORDER BY id")                                            \
+    X(HOST_IDS_OF, "SELECT id FROM host WHERE session_id = ?1 AND type = ?2 ORDER BY id")                           \
+    X(HOST_ONE, "SELECT process_id, type, n, data FROM host WHERE id = ?1")                                         \
     X(TEXT_PUT, "INSERT INTO text (text) VALUES (?1) ON CONFLICT (text) DO UPDATE SET text = text RETURNING id")    \
     X(TEXT_GET, "SELECT text FROM text WHERE id = ?1")                                                              \
     X(PROFILE_PUT, "INSERT INTO profile (session_id, process_id, kernel_id, number, device_idx, context, "          \
@@ -140,9 +142,9 @@ static const char schema[] =
       "ON kernel_id = kernel.id CROSS JOIN metric ON profile_id = profile.id "                                      \
       "CROSS JOIN metric_key ON key_id = metric_key.id WHERE kernel.session_id = ?1 "                               \
       "ORDER BY kernel_id, process_id, number, key")                                                                \
-    X(ACTIVITY, "SELECT " ACTIVITY_COLUMNS " FROM activity WHERE session_id = ?1 ORDER BY id")                      \
     X(ACTIVITY_IDS, "SELECT id FROM activity WHERE session_id = ?1 AND id > ?2 AND end_ns >= ?3 AND start_ns < ?4 " \
                     "ORDER BY id")                                                                                  \
+    X(ACTIVITY_ALL, "SELECT id FROM activity WHERE session_id = ?1 ORDER BY id")                                    \
     X(ACTIVITY_ONE, "SELECT " ACTIVITY_COLUMNS " FROM activity WHERE id = ?1")                                      \
     X(OPEN_PROCESSES, "SELECT session_id, pid, boot_id FROM process WHERE ended_ns IS NULL ORDER BY id")            \
     X(SESSION_NOTE, "UPDATE session SET note = ?2 WHERE id = ?1 RETURNING id")                                      \
@@ -1353,49 +1355,8 @@ static int activity_of(sqlite3_stmt *st, void *state)
     return call->each(call->state, &chunk);
 }
 
-int ws_store_each_activity(struct ws_store *store, int64_t session_id,
-                           int (*each)(void *state, const struct ws_activity_chunk *chunk), void *state)
-{
-    struct call_activity_chunk call = {each, state};
-    return each_row(store, S_ACTIVITY, session_id, activity_of, &call);
-}
-
-static int host_of(sqlite3_stmt *st, void *state)
-{
-    struct call_host_chunk *call = state;
-    struct ws_host_chunk chunk = {
-        .process_id = sqlite3_column_int64(st, 0),
-        .type = (uint16_t)sqlite3_column_int(st, 1),
-        .rows = u32(st, 2),
-        .data = sqlite3_column_blob(st, 3),
-        .length = (size_t)sqlite3_column_bytes(st, 3),
-    };
-    return call->each(call->state, &chunk);
-}
-
-int ws_store_each_host(struct ws_store *store, int64_t session_id,
-                       int (*each)(void *state, const struct ws_host_chunk *chunk), void *state)
-{
-    struct call_host_chunk call = {each, state};
-    return each_row(store, S_HOST, session_id, host_of, &call);
-}
-
-int ws_store_get_text(struct ws_store *store, int64_t text_id, char *out, size_t cap)
-{
-    sqlite3_stmt *st = store->prepared[S_TEXT_GET];
-    int err = 0;
-    int rc = sqlite3_bind_int64(st, 1, text_id);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW)
-        snprintf(out, cap, "%s", text(st, 0));
-    else
-        err = rc == SQLITE_DONE ? -WS_ENOENT : fail(store, rc);
-    done(store, S_TEXT_GET);
-    return err;
-}
-
-/* Ids of chunks, in memory: a few bytes for 256 KiB of data. */
+/* Ids of chunks, in memory: a few bytes for 256 KiB of data. Asked for with their data in one statement, SQLite would
+ * sort all the data. */
 struct chunk_ids {
     int64_t *at;
     size_t count, room;
@@ -1415,18 +1376,14 @@ static int take_id(struct chunk_ids *ids, int64_t id)
     return 0;
 }
 
-static int find_chunks(struct ws_store *s, int64_t session_id, const struct ws_activity_range *range,
-                       struct chunk_ids *ids)
+/* The ids that a statement gives for up to four keys. */
+static int find_chunks(struct ws_store *s, enum statement id, const int64_t *keys, int count, struct chunk_ids *ids)
 {
-    sqlite3_stmt *st = s->prepared[S_ACTIVITY_IDS];
+    sqlite3_stmt *st = s->prepared[id];
     int err = 0;
-    int rc = sqlite3_bind_int64(st, 1, session_id);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(st, 2, range->after_id);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(st, 3, range->from_ns);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_bind_int64(st, 4, range->to_ns);
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && i < count; i++)
+        rc = sqlite3_bind_int64(st, i + 1, keys[i]);
     while (rc == SQLITE_OK || rc == SQLITE_ROW) {
         rc = sqlite3_step(st);
         if (rc == SQLITE_ROW)
@@ -1436,7 +1393,16 @@ static int find_chunks(struct ws_store *s, int64_t session_id, const struct ws_a
     }
     if (err == 0 && rc != SQLITE_DONE)
         err = fail(s, rc);
-    done(s, S_ACTIVITY_IDS);
+    done(s, id);
+    return err;
+}
+
+static int each_chunk(struct ws_store *s, enum statement one, const struct chunk_ids *ids,
+                      int (*row)(sqlite3_stmt *st, void *state), void *state)
+{
+    int err = 0;
+    for (size_t i = 0; err == 0 && i < ids->count; i++)
+        err = each_row(s, one, ids->at[i], row, state);
     return err;
 }
 
@@ -1445,10 +1411,77 @@ int ws_store_each_activity_in(struct ws_store *store, int64_t session_id, const 
 {
     struct call_activity_chunk call = {each, state};
     struct chunk_ids ids = {NULL, 0, 0};
-    int err = find_chunks(store, session_id, range, &ids);
-    for (size_t i = 0; err == 0 && i < ids.count; i++)
-        err = each_row(store, S_ACTIVITY_ONE, ids.at[i], activity_of, &call);
+    const int64_t keys[] = {session_id, range->after_id, range->from_ns, range->to_ns};
+    int err = find_chunks(store, S_ACTIVITY_IDS, keys, 4, &ids);
+    if (err == 0)
+        err = each_chunk(store, S_ACTIVITY_ONE, &ids, activity_of, &call);
     free(ids.at);
+    return err;
+}
+
+int ws_store_each_activity(struct ws_store *store, int64_t session_id,
+                           int (*each)(void *state, const struct ws_activity_chunk *chunk), void *state)
+{
+    struct call_activity_chunk call = {each, state};
+    struct chunk_ids ids = {NULL, 0, 0};
+    int err = find_chunks(store, S_ACTIVITY_ALL, &session_id, 1, &ids);
+    if (err == 0)
+        err = each_chunk(store, S_ACTIVITY_ONE, &ids, activity_of, &call);
+    free(ids.at);
+    return err;
+}
+
+static int host_of(sqlite3_stmt *st, void *state)
+{
+    struct call_host_chunk *call = state;
+    struct ws_host_chunk chunk = {
+        .process_id = sqlite3_column_int64(st, 0),
+        .type = (uint16_t)sqlite3_column_int(st, 1),
+        .rows = u32(st, 2),
+        .data = sqlite3_column_blob(st, 3),
+        .length = (size_t)sqlite3_column_bytes(st, 3),
+    };
+    return call->each(call->state, &chunk);
+}
+
+static int each_host(struct ws_store *s, enum statement which, const int64_t *keys, int count,
+                     struct call_host_chunk *call)
+{
+    struct chunk_ids ids = {NULL, 0, 0};
+    int err = find_chunks(s, which, keys, count, &ids);
+    if (err == 0)
+        err = each_chunk(s, S_HOST_ONE, &ids, host_of, call);
+    free(ids.at);
+    return err;
+}
+
+int ws_store_each_host(struct ws_store *store, int64_t session_id,
+                       int (*each)(void *state, const struct ws_host_chunk *chunk), void *state)
+{
+    struct call_host_chunk call = {each, state};
+    return each_host(store, S_HOST_IDS, &session_id, 1, &call);
+}
+
+int ws_store_each_host_of(struct ws_store *store, int64_t session_id, uint16_t type,
+                          int (*each)(void *state, const struct ws_host_chunk *chunk), void *state)
+{
+    struct call_host_chunk call = {each, state};
+    const int64_t keys[] = {session_id, type};
+    return each_host(store, S_HOST_IDS_OF, keys, 2, &call);
+}
+
+int ws_store_get_text(struct ws_store *store, int64_t text_id, char *out, size_t cap)
+{
+    sqlite3_stmt *st = store->prepared[S_TEXT_GET];
+    int err = 0;
+    int rc = sqlite3_bind_int64(st, 1, text_id);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW)
+        snprintf(out, cap, "%s", text(st, 0));
+    else
+        err = rc == SQLITE_DONE ? -WS_ENOENT : fail(store, rc);
+    done(store, S_TEXT_GET);
     return err;
 }
 

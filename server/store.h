@@ -249,7 +249,7 @@ struct ws_activity_chunk {
     uint32_t rows;
     const uint8_t *data; /* [rows * WS_ACTIVITY_BYTES] */
 };
-/* By id. A blob whose size does not fit its count is -WS_ECORRUPT. */
+/* By id, one chunk in memory at a time. A blob whose size does not fit its count is -WS_ECORRUPT. */
 int ws_store_each_activity(struct ws_store *store, int64_t session_id,
                            int (*each)(void *state, const struct ws_activity_chunk *chunk), void *state);
 
@@ -263,6 +263,9 @@ struct ws_host_chunk {
 /* By id. */
 int ws_store_each_host(struct ws_store *store, int64_t session_id,
                        int (*each)(void *state, const struct ws_host_chunk *chunk), void *state);
+/* Only those of one type. */
+int ws_store_each_host_of(struct ws_store *store, int64_t session_id, uint16_t type,
+                          int (*each)(void *state, const struct ws_host_chunk *chunk), void *state);
 /* The text of a `name`, copied into out[cap] and cut to it; -WS_ENOENT. */
 int ws_store_get_text(struct ws_store *store, int64_t text_id, char *out, size_t cap);
 

@@ -18,8 +18,6 @@ enum { SYNC_EVENT = 1, SYNC_STREAM = 3, SYNC_CONTEXT = 4 };
 enum { UVM_HTOD = 1, UVM_DTOH = 2, UVM_GPU_FAULT = 4, UVM_BY_USER = 1 };
 enum { DOMAIN_DRIVER = 1, DOMAIN_RUNTIME = 2 };
 enum { ALLOCATION = 1, RELEASE = 2 };
-/* CUPTI numbers a context's null stream 7. */
-#define LEGACY_STREAM 7u
 /* An event or stream that is asked and not ready is no failure. */
 #define NOT_READY 600u
 
@@ -725,7 +723,7 @@ static const struct work **next_of_others(const struct loader *l)
     const struct work *at = NULL;
     for (size_t i = l->work.count; next && i-- > 0;) {
         next[i] = at;
-        if (l->work.at[i].stream != LEGACY_STREAM)
+        if (l->work.at[i].stream != WS_LEGACY_STREAM)
             at = &l->work.at[i];
     }
     return next;
@@ -751,7 +749,7 @@ static int legacy_facts(const struct loader *l, struct ws_timeline_facts *out)
         return -WS_ENOMEM;
     for (size_t i = 0; i < l->work.count; i++) {
         const struct work *w = &l->work.at[i];
-        if (w->stream != LEGACY_STREAM) {
+        if (w->stream != WS_LEGACY_STREAM) {
             note_stream(&others, w->stream);
             ahead = w;
             continue;

@@ -67,12 +67,12 @@ class Daemon:
         assert r.status == 200, (path, r.status, r.body)
         return json.loads(r.body)
 
-    def write(self, token, launches, pause=0, kernels=5):
-        return subprocess.Popen([WRITER, self.spool, token, str(launches), str(pause), str(kernels)],
+    def write(self, token, launches, pause=0, kernels=5, *more):
+        return subprocess.Popen([WRITER, self.spool, token, str(launches), str(pause), str(kernels), *more],
                                 stdout=subprocess.PIPE)
 
-    def fill(self, token="run", launches=1000, kernels=5):
-        assert self.write(token, launches, 0, kernels).wait(60) == 0
+    def fill(self, token="run", launches=1000, kernels=5, *more):
+        assert self.write(token, launches, 0, kernels, *more).wait(60) == 0
         wait_for(lambda: any(s["name"] == token and s["launches"] == launches and not s["live"]
                              for s in self.json("sessions")["sessions"]))
         return next(s["id"] for s in self.json("sessions")["sessions"] if s["name"] == token)
@@ -533,6 +533,56 @@ def timeline_holds_every_event_at_every_width(d):
     assert sum(c["merged"]) == seen >= len(want)
     for bad in "from=5&to=5", "px=0", "px=9999", "lane=3", "lane=-1":
         assert d.ask("/api/v1/sessions/%d/timeline/data?%s" % (sid, bad)).status == 400, bad
+
+
+@test
+def the_timeline_has_allocated_bytes_waits_and_queue_delays(d):
+    sid = d.fill("host", 4000, 4, "host")
+    base = "sessions/%d/timeline" % sid
+    lanes = d.json(base)["lanes"]
+    assert {x["stream"]: x["legacy"] for x in lanes} == {7: True, 8: False}
+
+    m = d.json(base + "/memory")
+    series, = m["series"]
+    assert (series["kind"], series["allocations"], series["releases"], series["end"]) == ("device", 20, 20, 0)
+    assert series["peak"] == 1 << 20 and m["records"] == 40 and m["why"] is None and m["left_out"] == 0
+    assert series["t"] == sorted(series["t"]) and series["last"][-1] == 0
+    assert len(series["t"]) == len(series["low"]) == len(series["high"]) == len(series["last"]) <= 40
+    coarse = d.json(base + "/memory?px=1")["series"][0]
+    assert (coarse["low"], coarse["high"], coarse["last"]) == ([0], [1 << 20], [0])
+    middle = series["t"][len(series["t"]) // 2]
+    late = d.json(base + "/memory?from=%d&to=%d" % (middle, m["to"]))["series"][0]
+    assert late["before"] == series["last"][len(series["t"]) // 2 - 1] and late["t"][0] == middle
+
+    w = d.json(base + "/waits?px=8192")
+    assert w["records"] == 500 == sum(x["events"] for x in w["lanes"]) and w["why"] is None
+    for lane in w["lanes"]:
+        assert lane["kind"] == "stream" and lane["busy_ns"] == lane["events"] * 2600
+        assert sum(lane["merged"]) == lane["events"] and lane["start"] == sorted(lane["start"])
+        assert all(e - s == 2600 for s, e, n in zip(lane["start"], lane["end"], lane["merged"]) if n == 1)
+    assert {k["kind"]: k["blocks_host"] for k in w["kinds"]}["stream-event"] is False
+    assert sum(len(x["start"]) for x in d.json(base + "/waits?px=10")["lanes"]) <= 2 * 11
+
+    q = d.json(base + "/queue")
+    assert q["launches"] == q["joined"] == 4000 and q["one_in"] == 1 and q["why"] is None
+    assert sum(k["launches"] for k in q["kernels"]) == 4000
+    full = {k["id"]: k["demangled"] for k in d.json("sessions/%d/report" % sid)["kernels"]}
+    for k in q["kernels"]:
+        assert (k["delay_mean"], k["delay_min"], k["delay_max"], k["call_mean"]) == (700, 700, 700, 1200)
+        assert k["demangled"] == full[k["kernel"]]
+    assert {x["stream"] for x in q["lanes"]} == {7, 8}
+    for lane in q["lanes"]:
+        assert sum(lane["merged"]) == lane["launches"] == 2000
+        assert all(x == 700 for x in lane["longest"]) and sum(lane["sum"]) == 2000 * 700
+    some = d.json(base + "/queue?from=%d&to=%d" % (middle, q["to"]))
+    assert 0 < some["launches"] < 4000
+
+    bare = d.fill("nohost", 100)
+    for path in "memory", "waits", "queue":
+        assert d.json("sessions/%d/timeline/%s" % (bare, path))["why"] == "not-collected", path
+        for bad in "from=5&to=5", "px=0", "px=9999", "lane=1":
+            assert d.ask("/api/v1/%s/%s?%s" % (base, path, bad)).status == 400, (path, bad)
+        assert d.ask("/api/v1/sessions/999999/timeline/" + path).status == 404
 
 
 @test

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * spool_writer.c: a program that records as the collector does, with the collector's own writer, but has no
  * GPU: for tests of the daemon. Synthetic on purpose; what it writes never becomes a file of tests/flow.
- * usage: spool_writer SPOOL TOKEN LAUNCHES [PAUSE_MS [KERNELS]]
+ * usage: spool_writer SPOOL TOKEN LAUNCHES [PAUSE_MS [KERNELS [host]]]
+ * host: a call for each launch that returned 700 ns before it started, each 8th followed by a wait for its stream; an
+ * allocation of a megabyte for each 100th launch, every second of which is released.
  * Launches come in ten bursts with a pause between two. Kernel 0 has a hostile name. Says "ready" on
  * stdout when the first burst is in the spool. */
 #include "../../collector/spool.h"
@@ -101,6 +103,32 @@ static void launch(uint64_t i, unsigned kernels, int64_t start_ns)
         ws_spool_memcpy(&copy);
 }
 
+static void host(uint64_t i, int64_t start_ns)
+{
+    struct ws_rec_api api = {.name = ws_spool_string_id("cudaLaunchKernel"),
+                             .domain = 2,
+                             .correlation = i + 1,
+                             .start_ns = start_ns - 1900,
+                             .end_ns = start_ns - 700};
+    struct ws_rec_sync sync = {.sync_kind = 3,
+                               .context = 1,
+                               .stream = 7 + (uint32_t)(i % 2),
+                               .correlation = i + 1,
+                               .start_ns = start_ns - 600,
+                               .end_ns = start_ns + 2000};
+    struct ws_rec_memory memory = {.operation = 1 + (i / 100) % 2,
+                                   .memory_kind = 3,
+                                   .address = 0xd000,
+                                   .bytes = 1 << 20,
+                                   .time_ns = start_ns,
+                                   .context = 1};
+    ws_spool_api(&api);
+    if (i % 8 == 7)
+        ws_spool_sync(&sync);
+    if (i % 100 == 0)
+        ws_spool_memory(&memory);
+}
+
 static void count(unsigned kernel)
 {
     static const struct {
@@ -162,10 +190,11 @@ int main(int argc, char **argv)
     uint64_t launches = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
     unsigned pause_ms = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
     unsigned kernels = argc > 5 ? (unsigned)strtoul(argv[5], NULL, 10) : 5;
+    bool has_host = argc > 6;
     struct ws_spool_config config = {
         .memory_bytes = 64u << 20, .disk_bytes = 2048ull << 20, .flush_ms = 20, .tick = nothing};
     if (argc < 4 || kernels == 0) {
-        fprintf(stderr, "usage: spool_writer SPOOL TOKEN LAUNCHES [PAUSE_MS [KERNELS]]\n");
+        fprintf(stderr, "usage: spool_writer SPOOL TOKEN LAUNCHES [PAUSE_MS [KERNELS [host]]]\n");
         return 2;
     }
     make_id(agent_id);
@@ -181,6 +210,8 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < launches; i++) {
         int64_t now = ws_now_ns();
         launch(i, kernels, now);
+        if (has_host)
+            host(i, now);
         if (i % 4096 == 4095)
             rest(1); /* the memory of the queue is bounded, and nothing may be dropped here */
         if (pause_ms && (i + 1) % (launches / BURSTS + 1) == 0) {
