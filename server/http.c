@@ -438,7 +438,17 @@ static enum MHD_Result refuse(struct ws_http *http, struct MHD_Connection *conne
     start_call(http, &call, x);
     if (!ws_call_begin(&call))
         return MHD_NO;
-    ws_call_fail(&call, v->status, v->code, v->hint, "%s", v->message);
+    if (x->request.route && x->request.route->access == WS_ACCESS_PAGE && v->status == 401) {
+        /* Someone followed an old link: the page, which holds no data, says in words what to do. */
+        call.type = x->request.route->type;
+        x->request.if_none_match = NULL;
+        x->request.route->handler(&call);
+        *call.etag = 0;
+        call.cache = WS_CACHE_NEVER;
+        call.status = v->status;
+    } else {
+        ws_call_fail(&call, v->status, v->code, v->hint, "%s", v->message);
+    }
     count_request(http, x->request.route, v->status);
     result = send_call(http, connection, &call, v, true);
     ws_call_end(&call);

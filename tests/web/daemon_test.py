@@ -196,7 +196,9 @@ def token_of_the_url_becomes_a_cookie_and_leaves_the_url(d):
     assert cookie.startswith("warpsight_%d=%s;" % (d.port, d.token))
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and "Path=/" in cookie
     r = d.ask("/?token=" + "0" * 64, token=False)
-    assert r.status == 401 and "Set-Cookie" not in r.headers
+    # A person sees this answer: it is the page, which holds no data and says what to do.
+    assert r.status == 401 and "Set-Cookie" not in r.headers and r.headers["Cache-Control"] == "no-store"
+    assert r.headers["Content-Type"].startswith("text/html") and d.token.encode() not in r.body
     assert d.ask("/api/v1/sessions?token=" + d.token, token=False).status == 401
 
 

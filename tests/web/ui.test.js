@@ -24,7 +24,7 @@ before(async () => {
 after(closeAll);
 
 const clean = (page) => assert.deepEqual(page.problems, []);
-const PAGES = () => ["/sessions", `/sessions/${id}`, `/sessions/${id}/kernels`, `/sessions/${id}/kernels/${kernels[0].id}`, `/sessions/${id}/roofline`, `/sessions/${id}/timeline`, "/compare", "/occupancy", "/reference", "/reference/rules", "/reference/stalls", "/reference/gpus", "/reference/reasons", "/live"];
+const PAGES = () => ["/sessions", `/sessions/${id}`, `/sessions/${id}/kernels`, `/sessions/${id}/kernels/${kernels[0].id}`, `/sessions/${id}/roofline`, `/sessions/${id}/timeline`, "/compare", "/occupancy", "/reference", "/reference/rules", "/reference/stalls", "/reference/kernels", "/reference/decode", "/reference/gpus", "/reference/cannot", "/reference/reasons", "/live"];
 
 test("from the list of sessions to a finding by clicks alone", { skip }, async () => {
   const page = await open(d.url + "/");
@@ -360,9 +360,11 @@ test("without the token the page says where to find it, with it one is in", { sk
   const out = await open(e.url + "/sessions", { allow: ["401"] });
   assert.match(await out.innerText('[role="alert"]'), /token/);
   await close(out);
-  const wrong = await fetch(`${e.url}/sessions?token=${"0".repeat(64)}`, { redirect: "manual" });
-  assert.equal(wrong.status, 401);
-  assert.match(await wrong.text(), /token/);
+  const wrong = await open(`${e.url}/sessions?token=${"0".repeat(64)}`, { allow: ["401"] });
+  assert.match(await wrong.innerText('[role="alert"] h1'), /not this daemon's/);
+  assert.match(await wrong.innerText('[role="alert"]'), /warpsight serve --open/);
+  assert.doesNotMatch(wrong.url(), /token/);
+  await close(wrong);
   const page = await open(`${e.url}/?token=${e.token}`);
   assert.doesNotMatch(page.url(), /token/, "the token leaves the address bar");
   assert.equal(await page.locator('[role="alert"]').count(), 0);
@@ -381,16 +383,21 @@ test("when the daemon is killed the page keeps what it shows and says so", { ski
   await close(page);
 });
 
-test("deleting one kernel from the database changes every page", { skip: real }, async () => {
+test("deleting one kernel from the database changes every page", { skip: real, timeout: 120000 }, async () => {
   const e = await daemon({ own: true });
-  const name = kernels[0].demangled ?? kernels[0].name;
+  // A batch of the decode sweep: it is on the two reference pages, too.
+  const list = (await getJson(e, "/sessions?limit=100")).sessions;
+  const of = list.find((s) => s.name === "h200-kernels");
+  const gone = (await getJson(e, `/sessions/${of.id}/kernels?filter=name:gemv&limit=10`)).kernels[0];
+  const other = list.find((s) => s.id !== of.id);
+  const paths = ["/sessions", `/sessions/${of.id}`, `/sessions/${of.id}/kernels`, `/sessions/${of.id}/kernels/${gone.id}`, `/sessions/${of.id}/roofline`, `/sessions/${of.id}/timeline`, `/compare?base=${other.id}&target=${of.id}`, `/reference/kernels?session=${of.id}`, `/reference/decode?session=${of.id}`];
   const seen = async () => {
     const out = {};
     const page = await open(e.url + "/sessions", { allow: ["404"] });
-    for (const path of [`/sessions/${id}`, `/sessions/${id}/kernels`, `/sessions/${id}/roofline`, `/sessions/${id}/kernels/${kernels[0].id}`]) {
+    for (const path of paths) {
       await page.goto(e.url + path);
       await settled(page);
-      await page.waitForTimeout(200);
+      await page.waitForLoadState("networkidle").catch(() => { /* the event stream never ends */ });
       out[path] = await page.innerText("main");
     }
     await close(page);
@@ -398,10 +405,101 @@ test("deleting one kernel from the database changes every page", { skip: real },
   };
   const was = await seen();
   await e.stop();
-  execFileSync("python3", ["-c", "import sqlite3,sys;c=sqlite3.connect(sys.argv[1]);c.execute('PRAGMA foreign_keys=ON');c.execute('DELETE FROM kernel WHERE id=?',(sys.argv[2],));c.commit()", e.db, String(kernels[0].id)]);
+  execFileSync("python3", ["-c", "import sqlite3,sys;c=sqlite3.connect(sys.argv[1]);c.execute('PRAGMA foreign_keys=ON');c.execute('DELETE FROM kernel WHERE id=?',(sys.argv[2],));c.commit()", e.db, String(gone.id)]);
   const after = await again(e);
   e.url = after.url;
   const now = await seen();
-  for (const path of Object.keys(was)) assert.notEqual(now[path], was[path], `${path} changed with ${name}`);
+  for (const path of paths) assert.notEqual(now[path], was[path], `${path} changed with ${gone.demangled}`);
   await after.stop();
+});
+
+test("the palette finds a kernel, a page and a rule by a few letters", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}`);
+  const k = kernels[kernels.length - 1];
+  for (const [type, path] of [["rooflin", `/sessions/${id}/roofline`], [k.name, `/sessions/${id}/kernels/`], ["W05-bank", "/reference/rules"]]) {
+    await page.keyboard.press("Control+k");
+    await page.waitForSelector("dialog.palette[open]");
+    await page.fill(".palette input", type);
+    await page.waitForFunction((t) => document.querySelector('.palette [aria-selected="true"]')?.textContent.toLowerCase().includes(t.toLowerCase()), type);
+    await page.keyboard.press("Enter");
+    await page.waitForURL((u) => u.pathname.startsWith(path));
+    await settled(page);
+  }
+  await page.keyboard.press("Control+Shift+P");
+  await page.waitForSelector("dialog.palette[open]");
+  await page.evaluate(axe);
+  assert.deepEqual((await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }))).violations.map((v) => v.id), []);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog.palette[open]", { state: "detached" });
+  clean(page);
+  await close(page);
+});
+
+test("roofs are told apart as measured and data-sheet, and another GPU's are a model", { skip }, async () => {
+  const answer = await getJson(d, `/sessions/${id}/roofline`);
+  const page = await open(`${d.url}/sessions/${id}/roofline`);
+  const points = await page.locator(".point").count();
+  assert.equal(points, new Set(answer.points.filter((p) => p.level === "DRAM" && p.intensity !== null && p.flop_rate !== null).map((p) => p.kernel)).size, "one point a kernel");
+  const measured = answer.devices[0].ceilings.some((c) => c.measured !== null);
+  if (measured) assert.match((await page.locator(".rooflabel").allTextContents()).join(" "), /measured/);
+  await page.selectOption('label:has-text("What if on") select', { index: 3 });
+  await page.waitForURL(/whatif=/);
+  await page.waitForSelector(".roof.whatif");
+  assert.ok(await page.locator(".wouldbe circle").count() > 0);
+  assert.ok(await page.locator("tbody .mark.modelled").count() > 0, "what is predicted is marked so in the table");
+  const link = page.url();
+  const other = await open(link);
+  assert.equal(await other.locator(".wouldbe circle").count(), await page.locator(".wouldbe circle").count());
+  await page.click('.segment button:has-text("L2")');
+  await page.waitForURL(/level=L2/);
+  clean(page);
+  clean(other);
+  await close(page);
+  await close(other);
+});
+
+test("integer operations are not called floating-point ones", { skip }, async () => {
+  const whole = await getJson(d, `/sessions/${id}/roofline`);
+  const p = whole.points.find((x) => x.precision === "int32" && x.level === "DRAM");
+  if (!p) return;
+  const page = await open(`${d.url}/sessions/${id}/roofline?precision=int32`);
+  const text = await page.innerText("main");
+  assert.match(text, /OP\/s/);
+  assert.doesNotMatch(await page.locator(".roofline").textContent(), /FLOP/);
+  assert.doesNotMatch(await page.locator("tbody").last().innerText(), /FLOP/);
+  clean(page);
+  await close(page);
+});
+
+test("occupancy sliders answer what if", { skip }, async () => {
+  const k = kernels.find((x) => x.regs_per_thread > 0);
+  const page = await open(`${d.url}/sessions/${id}/kernels/${k.id}`);
+  if (!(await page.locator(".whatif").count())) await page.click('button:has-text("What if")');
+  const answer = () => page.locator(".whatif .big").innerText();
+  await page.waitForSelector(".whatif .big");
+  const was = await answer();
+  await page.fill('.whatif input[type="number"][aria-label="Registers per thread"]', "255");
+  await page.keyboard.press("Tab");
+  await page.waitForFunction((t) => document.querySelector(".whatif .big")?.innerText !== t, was);
+  await page.click('button:has-text("Back to the kernel as it is")');
+  await page.waitForFunction((t) => document.querySelector(".whatif .big")?.innerText === t, was);
+  clean(page);
+  await close(page);
+});
+
+test("the known answers and the decode sweep show what the daemon judges", { skip }, async () => {
+  const ran = (await getJson(d, "/sessions?limit=100")).sessions.find((s) => /warpsight-kernels$/.test(s.exe));
+  if (!ran) return;
+  const want = await getJson(d, `/sessions/${ran.id}/verify`);
+  const page = await open(`${d.url}/reference/kernels`);
+  assert.match(await page.innerText(".panel .note"), new RegExp(`${want.holds} hold`));
+  await page.fill("#search", "gemv");
+  await page.waitForFunction((n) => document.querySelectorAll("tbody tr:not(.none)").length === n, want.lines.filter((l) => [l.id, l.file, l.kernel, l.expected, l.verdict].join(" ").includes("gemv")).length);
+  await page.goto(`${d.url}/reference/decode`);
+  await settled(page);
+  const sweep = await getJson(d, `/sessions/${ran.id}/decode`);
+  assert.equal(await page.locator(".decode circle.meas").count(), sweep.points.filter((p) => p.seconds.value !== null).length);
+  assert.equal(await page.locator(".decode path.roof").count(), sweep.predicted.filter((c) => c.curve.length).length);
+  clean(page);
+  await close(page);
 });

@@ -3,11 +3,12 @@
 // to add one: a row in PAGES (and in KEYS, if it earns a key).
 import "./style.css";
 import { render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { catalogue, connection, hold, live, paused, pending, resume, startEvents, useApi } from "./api.js";
 import { exact } from "./format.js";
 import { embedded, go, href, link, path, route, startRouter } from "./router.js";
+import { Palette, palette } from "./palette.js";
 import { nextTheme, theme } from "./theme.js";
 import { Banner, Failure, Mark, Prose, SOURCES, Tip, copy, html, noTip, reasons } from "./ui.js";
 import { Sessions } from "./pages/sessions.js";
@@ -60,7 +61,7 @@ const KEYS = [
   ["g l", "Live", () => "/live"],
 ];
 const SHEET = [
-  ["Everywhere", [["/", "search or filter"], ["?", "this sheet"], ["T", "theme: auto, light, dark"], ["Y", "copy a link to exactly this view"], ["L", "resume a paused live view"], ["Esc", "close, leave a field"], ["u", "up: kernel to kernels, session to sessions"], ...KEYS.map(([k, t]) => [k, t.toLowerCase()])]],
+  ["Everywhere", [["Ctrl+K", "command palette: go to anything"], ["/", "search or filter"], ["?", "this sheet"], ["T", "theme: auto, light, dark"], ["Y", "copy a link to exactly this view"], ["L", "resume a paused live view"], ["Esc", "close, leave a field"], ["u", "up: kernel to kernels, session to sessions"], ...KEYS.map(([k, t]) => [k, t.toLowerCase()])]],
   ["Tables", [["↓ ↑ or j k", "next, previous row"], ["Enter", "open it"], ["c", "copy the row, raw numbers"]]],
   ["Roofline", [["← →", "next point by intensity"], ["Home End", "first, last point"], ["Enter", "open the kernel"]]],
   ["Timeline", [["W S", "zoom in, out"], ["A D or ← →", "pan"], [". ,", "next, previous event on the lane"], ["F", "fit the selection, again: everything"], ["0", "whole run"], ["drag", "select a range; it filters the other pages"], ["Esc", "clear the selection"]]],
@@ -68,6 +69,14 @@ const SHEET = [
 const typing = (e) => /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && !["range", "checkbox"].includes(e.target.type);
 
 function onKey(e) {
+  // As elsewhere: Ctrl+K, or Ctrl+Shift+P. Open, it has its own keys.
+  if ((e.ctrlKey || e.metaKey) && (e.key.toLowerCase() === "k" || (e.shiftKey && e.key.toLowerCase() === "p"))) {
+    e.preventDefault();
+    help.value = false;
+    palette.value = !palette.value;
+    return;
+  }
+  if (palette.value) return;
   if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
   if (e.key === "Escape") {
     if (help.value) help.value = false;
@@ -95,6 +104,13 @@ function onKey(e) {
     u: () => { const p = path.value.split("/"); if (p.length > 2) go(p.slice(0, -1).join("/") || "/"); },
   }[e.key];
   if (act) { e.preventDefault(); act(); }
+}
+
+/** What the palette offers besides kernels, sessions, rules and metrics. */
+function commands(session) {
+  const pages = KEYS.map(([k, title, to]) => ["page", `${title}  (${k})`, to(session)]).filter(([, , to]) => to && (!embedded || to.startsWith("/sessions/")));
+  const files = session && !embedded ? [["csv", "kernels as CSV"], ["json", "report as JSON"], ["capture", "session as a capture"]].map(([f, t]) => ["save", t, () => { location.href = `/api/v1/sessions/${session}/export?format=${f}`; }]) : [];
+  return [...pages, ["do", "Theme: auto, light, dark  (T)", nextTheme], ["do", "Copy a link to this view  (Y)", copyLink], ["do", "Keyboard shortcuts  (?)", () => { help.value = true; }], ...files];
 }
 
 const said = signal("");
@@ -130,6 +146,7 @@ function Header({ page, session }) {
     ${connection.value === "lost" && html`<span class="chip bad">reconnecting</span>`}
     ${paused.value && pending.value > 0 && html`<button class="chip on" onClick=${resume}>paused: ${pending.value} new, resume (L)</button>`}
     ${session && (session.live || live.value.includes(id)) && !(paused.value && pending.value > 0) && html`<span class="chip"><span class="live">running</span></span>`}
+    <button class="quiet find" title="Go to anything (Ctrl+K)" onClick=${() => { palette.value = true; }}>Go to … <kbd>Ctrl K</kbd></button>
     <button class="icon" title="Copy a link to this view (Y)" aria-label="Copy a link to this view" onClick=${copyLink}><${Icon} d=${ICONS.link} /></button>
     <button class="icon" title=${`Theme: ${theme.value} (T)`} aria-label=${`Theme: ${theme.value}`} onClick=${nextTheme}><${Icon} d=${ICONS[theme.value]} /></button>
     <button class="icon" title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" onClick=${() => { help.value = true; }}>?</button>
@@ -166,17 +183,20 @@ function App() {
   const info = useApi(id ? `/sessions/${id}` : null);
   const session = info.data?.session;
   if (id) lastSession.value = id;
+  // Pages beside the session keep the way back to it.
+  const aside = useApi(!id && lastSession.value && page && page.name !== "sessions" ? `/sessions/${lastSession.value}` : null);
   isLive = Boolean(session && (session.live || live.value.includes(id)));
   useEffect(() => {
     document.title = [page?.title ?? "Not found", session ? session.name || session.exe : "", "WarpSight"].filter(Boolean).join(" · ");
   }, [page?.title, session?.name]);
+  const entries = useMemo(() => commands(id || lastSession.value), [id]);
   const Page = page?.component;
   const args = page ? { id: id || undefined, kid: page.args[1] && Number(page.args[1]), part: page.name === "reference" ? page.args[0] : undefined } : {};
   return html`<a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById("main").focus(); }}>Skip to the content</a>
-    <${Header} page=${page} session=${session} />
+    <${Header} page=${page} session=${session ?? aside.data?.session} />
     <main id="main" tabindex="-1"><${Banners} session=${session} info=${info.data} />
       ${!Page ? html`<div class="state"><h1>There is no page ${path.value}</h1><p><a href=${href("/sessions")}>All sessions</a></p></div>` : info.error ? html`<${Failure} error=${info.error} />` : html`<${Page} key=${path.value} ...${args} />`}</main>
-    <${Help} /><${Tip} />`;
+    <${Help} /><${Palette} session=${id || lastSession.value} entries=${entries} /><${Tip} />`;
 }
 
 let isLive = false; // the session on screen still runs

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import htm from "htm";
 import { exact, format, scaled } from "./format.js";
 import { saveSvg, savePng } from "./export.js";
+import { embedded, setQuery } from "./router.js";
 import { without } from "./verdict.js";
 
 export const html = htm.bind(h);
@@ -87,12 +88,17 @@ export async function copy(text) {
   }
 }
 
+// A wrong token stays in the address bar (the daemon takes a right one out of it): it goes now, so that no copied link holds it.
+const wrongToken = !embedded && new URLSearchParams(location.search).has("token");
+if (wrongToken) setQuery({ token: null }, { replace: true });
+
 export function Failure({ error }) {
   if (error.status === 401) {
-    return html`<div class="state" role="alert"><h1>This daemon wants its token</h1>
+    return html`<div class="state" role="alert"><h1>${wrongToken ? "The token in this address is not this daemon's" : "This daemon wants its token"}</h1>
+      ${wrongToken && html`<p>Every database has a token of its own. The link is probably from another database or another machine, or only part of it was copied.</p>`}
       <p>Open the URL that <code>warpsight serve</code> printed when it started: it ends in <code>?token=…</code> and lets this browser in from then on.</p>
-      <p>It is printed again by</p><${Code} text="warpsight serve --open" />
-      <p class="soft">${error.message}</p></div>`;
+      <p>This opens the page with the right one:</p><${Code} text="warpsight serve --open" />
+      <p class="soft">The token keeps other users of this machine, and other web pages, away from your sessions. ${error.message}</p></div>`;
   }
   return html`<div class="state" role="alert"><h1>${error.message}</h1>
     ${error.hint && html`<p><${Prose} text=${error.hint} /></p>`}

@@ -55,14 +55,17 @@ function Result({ d, keys, cat, floor, only }) {
     { key: "noise", title: "Noise", unit: "", hint: "Half the spread of the noisier side", num: true, get: (k) => k.duration?.noise ?? { value: null, why: "one launch" } },
     ...keys.map((key) => { const m = cat?.metrics.find((x) => x.key === key); return { key, title: m?.title ?? key, hint: m?.doc, num: true, sort: true, get: (k) => k.metrics?.[key]?.percent ?? k.metrics?.[key]?.delta ?? null, render: (k) => {
       const v = k.metrics?.[key];
+      if (k.base === null || k.target === null) { const w = v && (k.base === null ? v.target : v.base); return w ? html`<${V} v=${w} unit=${m?.unit} compact />` : html`<span class="why">–</span>`; }
       if (!v || (!has(v.base) && !has(v.target))) return v ? html`<${Why} v=${v.target} />` : html`<span class="why">–</span>`;
       if (has(v.base) && has(v.target) && v.base.value === v.target.value) return html`<span class="soft"><${V} v=${v.target} unit=${m?.unit} compact /></span>`;
       return html`<span class="pair"><${V} v=${v.base} unit=${m?.unit} compact /><span class="soft"> → </span><${V} v=${v.target} unit=${m?.unit} compact />${v.percent !== null && v.percent !== undefined && Math.abs(v.percent) > floor ? html` <${Change} percent=${v.percent} noise=${floor} less=${LESS_IS_BETTER.has(key) || !isPercent(m?.unit) && !/rate|bandwidth/.test(key)} />` : ""}</span>`;
     } }; }),
-    { key: "findings", title: "Findings", sort: false, get: (k) => [...(k.findings?.gone ?? []).map((r) => "-" + r), ...(k.findings?.appeared ?? []).map((r) => "+" + r)].join(" "), render: (k) => html`${(k.findings?.gone ?? []).map((r) => html`<span key=${r} class="rule fine" title="gone">− ${r} </span>`)}${(k.findings?.appeared ?? []).map((r) => html`<span key=${r} class="rule poor" title="new">+ ${r} </span>`)}` },
+    { key: "findings", title: "Findings", sort: false, get: (k) => [...(k.findings?.gone ?? []).map((r) => "-" + r), ...(k.findings?.appeared ?? []).map((r) => "+" + r)].join(" "), render: (k) => (k.base === null || k.target === null) ? html`<span class="why">one side only</span>` : html`${(k.findings?.gone ?? []).map((r) => html`<span key=${r} class="rule fine" title="gone">− ${r} </span>`)}${(k.findings?.appeared ?? []).map((r) => html`<span key=${r} class="rule poor" title="new">+ ${r} </span>`)}` },
   ];
+  // What is on one side only has no change to show, and its findings are no news.
   const side = (t, s) => html`<div><dt>${t}</dt><dd><a href=${`/sessions/${s.id}`}>${s.name || s.exe}</a> <${Mark} source=${s.source} /></dd></div>`;
   return html`<${Panel}><dl class="facts">${side("Baseline", d.base)}${side("Session", d.target)}<div><dt>Kernels on both sides</dt><dd>${exact(pairs.length)}</dd></div><div><dt>Faster</dt><dd class="fine">${exact(faster)}</dd></div><div><dt>Slower</dt><dd class=${slower ? "poor" : ""}>${exact(slower)}</dd></div><div><dt>Within noise</dt><dd>${exact(pairs.length - faster - slower)}</dd></div><div><dt>One side only</dt><dd>${exact(d.kernels.length - pairs.length)}</dd></div></dl>
-    ${mixed && html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts may be compared, times may not.</p>`}<//>
+    ${mixed && html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts may be compared, times may not.</p>`}
+    ${pairs.length === 0 && html`<p class="hint">The two sessions have no kernel in common: a pair has the same name, grid, block and dynamic shared memory. Compare two runs of the same program.</p>`}<//>
     <section class="panel flush"><${Table} columns=${columns} rows=${rows} rowKey=${(k) => `${k.base}-${k.target}`} name=${`compare-${d.base.id}-${d.target.id}`} caption="Kernels of both sessions" empty="No kernel in this view." /></section>`;
 }

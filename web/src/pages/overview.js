@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // overview.js: where the time went, the three findings that matter most, what is missing and why.
-import { useMemo, useRef, useState, useEffect } from "preact/hooks";
+import { useRef, useState, useEffect } from "preact/hooks";
 import { catalogue, getBytes, revision, send, useApi } from "../api.js";
-import { bill, decode } from "../charts/timeline-data.js";
+import { decode } from "../charts/timeline-data.js";
 import { Stack } from "../charts/bars.js";
 import { count, dims, exact, format, shortName, when as time } from "../format.js";
 import { embedded, go } from "../router.js";
-import { ChartTools, Finding, Loading, Mark, Panel, Prose, V, html, rows, useWidth, when, whyText } from "../ui.js";
+import { ChartTools, Finding, Loading, Mark, Panel, Prose, V, has, html, rows, useWidth, when, whyText } from "../ui.js";
 import { outcome } from "./sessions.js";
 
 export const unitsOf = (cat) => Object.fromEntries([...(cat?.metrics ?? []).map((m) => [m.key, m.unit]), ...(cat?.timeline ?? []).map((t) => [t.key, t.unit || "1"])]);
@@ -57,33 +57,51 @@ function KernelTimes({ id, kernels, children }) {
     <div ref=${box} class="fit"><${KernelBar} id=${id} kernels=${kernels} width=${width} svgRef=${svg} /></div><div class="bill one"><${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /></div>${children}<//>`;
 }
 
+const ratio = (v) => ({ ...v, unit: "" });
+const TITLES = { kernels: "Kernels alone", both: "Kernels and copies", copies: "Copies alone", other: "On-device copies, fills", gaps: "Nothing (gaps)" };
+const CLASSES = { kernels: "t-kernel", both: "t-both", copies: "t-copy", other: "t-other", gaps: "t-idle" };
+
+/** Copies, launches and kernels as they were, beside what this device's link and DRAM rates would make of them. */
+function TimeModel({ t }) {
+  const rate = (r, what) => has(r?.rate) && html`${what} ${format(r.rate.value, "B/s")} (${r.source})`;
+  const some = t.model.filter((m) => has(m.measured) || has(m.modelled));
+  if (!some.length) return null;
+  return html`<table class="plain modeltable"><caption>Beside the model <${Mark} source="modelled" /></caption><thead><tr><th scope="col">What</th><th scope="col" class="r">As it was</th><th scope="col" class="r">Modelled</th><th scope="col" class="r">Times</th></tr></thead>
+    <tbody>${some.map((m) => html`<tr key=${m.key}><td title=${m.formula}>${m.title}</td><td class="r"><${V} v=${m.measured} /></td><td class="r" title=${m.formula}><${V} v=${m.modelled} /></td><td class="r">${has(m.ratio) ? html`<span class="num" title=${exact(m.ratio.value)}>${format(m.ratio.value, "1")}×</span>` : html`<span class="why">–</span>`}</td></tr>`)}</tbody></table>
+    <p class="caption">${some.map((m, i) => html`${i ? "; " : ""}${m.title}: ${m.formula}`)}. ${rate(t.rates.link, "Link")}${has(t.rates.link?.rate) && has(t.rates.dram?.rate) ? ", " : ""}${rate(t.rates.dram, "DRAM")}.</p>`;
+}
+
+const HOST = [["launch_api", "in launch calls"], ["alloc_time", "in cudaMalloc and cudaFree"]];
+const AFTER = [["syncs", "waits for the device"], ["idle_after_sync", "device idle after a wait"], ["failed_calls", "failing calls"]];
+
+/** The host's share: it works beside the device, so its time is not a part of the bar. */
+function HostTable({ t }) {
+  const rows = [...HOST, ...AFTER].filter(([key]) => has(t.facts?.[key]));
+  if (!rows.length) return html`<p class="caption">What the host did was not recorded: <code>warpsight run --set api</code> does.</p>`;
+  return html`<table class="plain"><caption class="sr">What the host did</caption><thead><tr><th scope="col">What the host did meanwhile</th><th scope="col" class="r">Time, count</th><th scope="col" class="r">Of the window</th></tr></thead>
+    <tbody>${rows.map(([key, title]) => html`<tr key=${key}><td>${title}</td><td class="r"><${V} v=${{ ...t.facts[key], unit: t.facts[key].unit || "1" }} /></td><td class="r">${t.facts[key].unit === "s" && has(t.bill.window) ? html`<${V} v=${t.facts[key].value / t.bill.window.value} unit="" />` : ""}</td></tr>`)}</tbody></table>`;
+}
+
 function TimeBill({ id, kernels, info }) {
-  const meta = useApi(`/sessions/${id}/timeline`);
+  const state = useApi(`/sessions/${id}/time`);
   const [box, width] = useWidth();
   const svg = useRef(null);
-  const has = meta.data && meta.data.events > 0;
-  const events = useTimeline(has ? id : null, null, null, 8192);
-  const parts = useMemo(() => (has && events.data ? bill(events.data, meta.data.lanes) : null), [events.data, meta.data]);
   const profiling = (info.cost ?? []).filter((c) => c.what === "profile").reduce((t, c) => ({ ns: t.ns + c.total_ns, n: t.n + c.count }), { ns: 0, n: 0 });
   const again = html`A bill of the program as it runs alone: <code>warpsight run --set trace ./your_program</code>`;
-  if (meta.error) return html`<${Panel} title="Time"><p class="why">${meta.error.message}</p><//>`;
-  if (!meta.data) return html`<${Panel} title="Where the time went"><${Loading} what="Loading the timeline" /><//>`;
-  if (!meta.data.lanes.some((l) => l.kind === "kernel")) {
-    return html`<${KernelTimes} id=${id} kernels=${kernels}><p class="hint below">${info.session.source === "modelled" ? "The model has no clock: shares are of predicted times where there are any." : profiling.n > 0 ? html`All ${exact(profiling.n)} launches were replayed for counters (${format(profiling.ns, "ns")} of WarpSight's work), so none has a place on the clock: shares are of the kernels' own times. ${again}` : "No launch of this session has a place on the clock."}</p><//>`;
+  const t = state.data;
+  if (!t && !state.error) return html`<${Panel} title="Where the time went"><${Loading} what="Loading the time bill" /><//>`;
+  if (!t || !has(t.bill.window)) {
+    return html`<${KernelTimes} id=${id} kernels=${kernels}><p class="hint below">${info.session.source === "modelled" ? "The model has no clock: it predicts counts, not times." : profiling.n > 0 ? html`${exact(profiling.n)} launches were replayed for counters, which took WarpSight ${format(profiling.ns, "ns")} and stretched the run: shares are of the kernels' own times. ${again}` : html`No bill of the whole run: ${state.error?.message ?? whyText(t.bill.window)}.`}</p><//>`;
   }
-  // Replayed launches count into a kernel's total and are not on the timeline: the larger sum is the whole.
-  const sum = parts ? Math.max(parts.kernelSum * 1e-9, kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0)) : 0;
-  const rest = parts ? sum - kernels.slice(0, LISTED).reduce((t, k) => t + (k.duration?.total ?? 0), 0) : 0;
-  const idle = parts?.parts.find((p) => p.key === "idle")?.value ?? 0;
-  return html`<${Panel} title="Where the time went" note=${parts ? `${format(parts.window, "ns")} from the first to the last device work` : ""} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-time`} /><a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}>
-    <div ref=${box} class="fit">${parts && html`<${Stack} svgRef=${svg} width=${width} unit="ns" label="Time bill" parts=${parts.parts.filter((p) => p.value > 0)} />`}</div>
-    ${parts && html`${profiling.ns > 0.05 * parts.window && idle > 0.1 * parts.window && html`<p class="hint below">Counting stretched this run: replaying ${exact(profiling.n)} launches took WarpSight ${format(profiling.ns, "ns")}, and the device stood idle around it. ${again}</p>`}
+  const parts = t.bill.parts.filter((p) => has(p.time));
+  const sum = kernels.reduce((s, k) => s + (k.duration?.total ?? 0), 0), rest = sum - kernels.slice(0, LISTED).reduce((s, k) => s + (k.duration?.total ?? 0), 0);
+  return html`<${Panel} title="Where the time went" note=${`${format(t.bill.window.value, "s")} from the first to the last device work`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-time`} /><a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}>
+    <div ref=${box} class="fit"><${Stack} svgRef=${svg} width=${width} unit="s" whole=${t.bill.window.value} label="Time bill" parts=${parts.filter((p) => p.time.value > 0).map((p) => ({ key: p.key, title: TITLES[p.key] ?? p.title, value: p.time.value, cls: CLASSES[p.key], doc: p.title }))} /></div>
+    ${t.bill.copy_bound && html`<p class="hint below">Copies run in more than half of the window: the link is the limit, not the kernels.</p>`}
     <div class="bill">
-      <table class="plain"><caption class="sr">Time bill</caption><thead><tr><th scope="col">What the device did</th><th scope="col" class="r">Time</th><th scope="col" class="r">Share</th></tr></thead>
-        <tbody>${parts.parts.map((p) => html`<tr key=${p.key}><td title=${p.doc}><i class=${"key " + p.cls}></i>${p.title}</td><td class="r"><${V} v=${p.value} unit="ns" /></td><td class="r"><${V} v=${p.value / parts.window} unit="" /></td></tr>`)}</tbody></table>
-      <${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /></div>
-      ${parts.merged && parts.parts.find((p) => p.key === "both").value > 0 && html`<p class="caption">From ${exact(parts.events)} events, some merged by the daemon: overlap of copies and kernels is estimated there.</p>`}`}
-  <//>`;
+      <div><table class="plain"><caption class="sr">Time bill</caption><thead><tr><th scope="col">What the device did</th><th scope="col" class="r">Time</th><th scope="col" class="r">Share</th></tr></thead>
+        <tbody>${t.bill.parts.map((p) => html`<tr key=${p.key}><td title=${p.title}><i class=${"key " + CLASSES[p.key]}></i>${TITLES[p.key] ?? p.title}</td><td class="r"><${V} v=${p.time} /></td><td class="r"><${V} v=${ratio(p.share)} /></td></tr>`)}</tbody></table><${HostTable} t=${t} /></div>
+      <div><${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /><${TimeModel} t=${t} /></div></div><//>`;
 }
 
 function Note({ s }) {
@@ -123,7 +141,7 @@ export function Overview({ id }) {
       <div class="main">
         <${embedded ? KernelTimes : TimeBill} id=${id} kernels=${ks.kernels} info=${d} />
         <${Panel} title="What matters most" note=${told.length > 3 ? `the first 3 of ${told.length} findings, by what they may save of all kernel time` : ""} tools=${html`<a class="quiet" href=${`/sessions/${id}/kernels?sort=-gain`}>All, by kernel</a>`}>
-          ${told.length === 0 ? html`<p class="soft">${ks.kernels.length === 0 ? "No kernel was seen." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (below)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of all kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a></p>`}</li>`)}</ol>`}
+          ${told.length === 0 ? html`<p class="soft">${ks.kernels.length === 0 ? "No kernel was seen." : bare === ks.kernels.length ? "No launch got counters, so no rule could judge a kernel. Why, and what helps, stands under “What is missing”." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (“What is missing, and why”)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of all kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a></p>`}</li>`)}</ol>`}
         <//>
       </div>
       <aside class="side">

@@ -1,19 +1,49 @@
 // SPDX-License-Identifier: MIT
 // reference.js: what the numbers mean: metrics, rules, stall reasons, GPUs. All of it comes from the catalogue.
-import { catalogue } from "../api.js";
+import { useState } from "preact/hooks";
+import { catalogue, useApi } from "../api.js";
 import { exact, isPercent, kib } from "../format.js";
 import { query, setQuery } from "../router.js";
 import { STALL_GROUPS, stallGroup } from "../charts/bars.js";
-import { Panel, Prose, html, rows, when } from "../ui.js";
+import { Code, Mark, Panel, Prose, Segment, V, html, rows, when } from "../ui.js";
 import { Table } from "../table.js";
+import { Decode } from "./decode.js";
 
-const PARTS = [["metrics", "Metrics"], ["rules", "Rules"], ["stalls", "Stall reasons"], ["gpus", "GPUs"], ["reasons", "Missing values"]];
-const CANNOT = [
-  ["Races between threads", "Two threads update one address without an atomic. Counters see the accesses, not their order.", "compute-sanitizer --tool racecheck ./your_program"],
-  ["Barriers in branches", "A __syncthreads() that not all threads reach: the kernel hangs or misbehaves.", "compute-sanitizer --tool synccheck ./your_program"],
-  ["Out-of-bounds accesses, use after free", "The access is counted like any other.", "compute-sanitizer ./your_program"],
-  ["Reading memory that was never written", "The sectors are counted; that they hold nothing is not seen.", "compute-sanitizer --tool initcheck ./your_program"],
-];
+const PARTS = [["metrics", "Metrics"], ["rules", "Rules"], ["stalls", "Stall reasons"], ["kernels", "Reference kernels"], ["decode", "Decode sweep"], ["gpus", "GPUs"], ["cannot", "What counters cannot show"], ["reasons", "Missing values"]];
+
+/** The session that the two parts about reference kernels show: chosen, or the newest that ran them. */
+function Of({ children }) {
+  const sessions = useApi("/sessions?limit=200");
+  return when(sessions, (d) => {
+    const id = Number(query("session")) || d.sessions.find((s) => /warpsight-kernels$/.test(s.exe))?.id;
+    if (!id) return html`<div class="state"><h1>No session ran the reference kernels</h1><p>On a machine with a GPU, this runs them with every counter and judges them:</p><${Code} text="warpsight kernels verify" /><p>Or open a capture in which they were recorded:</p><${Code} text="warpsight import FILE.wscap" /></div>`;
+    const s = d.sessions.find((x) => x.id === id);
+    return html`<p class="controls"><label class="pick">Session <select value=${id} onChange=${(e) => setQuery({ session: e.target.value })}>${d.sessions.map((x) => html`<option key=${x.id} value=${x.id} selected=${x.id === id}>${x.id} · ${x.name || x.exe}</option>`)}</select></label>${s && html`<${Mark} source=${s.source} />`}</p>${children(id)}`;
+  }, "Loading sessions");
+}
+
+const VERDICTS = { holds: ["✓ holds", "fine"], broken: ["✗ broken", "poor"], unknown: ["? no value", "soft"], "no launch": ["– not launched", "soft"] };
+const CLASS = { U: "on every GPU", C: "with this compiler", D: "on this kind of device" };
+
+/** Known answers of the reference kernels: what was expected, by counting on paper, and what this session has. */
+function Verify({ id, hit }) {
+  const state = useApi(`/sessions/${id}/verify`);
+  const [all, setAll] = useState(false);
+  const only = query("verdict", "");
+  return when(state, (d) => {
+    const list = d.lines.filter((l) => (!only || l.verdict === only) && hit(l.id, l.file, l.kernel, l.expected, l.verdict));
+    const shown = all ? list : list.slice(0, 200);
+    return html`<section class="panel flush"><header><h2>Expected and measured</h2><p class="note">${exact(d.holds)} hold, <span class=${d.broken ? "poor" : ""}>${exact(d.broken)} broken</span>, ${exact(d.not_judged)} not judged</p><span class="grow"></span>
+        <${Segment} label="Verdict" value=${only} onChange=${(v) => setQuery({ verdict: v || null })} options=${[["", "all"], ["holds", "hold"], ["broken", "broken"], ["unknown", "no value"], ["no launch", "not launched"]]} /></header>
+      <${Table} caption="Known answers of the reference kernels" name=${`session-${id}-verify`} rows=${shown} rowKey=${(l) => l.id + l.file + l.kernel + l.expected} empty="No line matches." columns=${[
+        { key: "id", title: "Id", get: (l) => l.id, render: (l) => html`<code>${l.id}</code>` }, { key: "file", title: "Source", get: (l) => l.file, render: (l) => html`<code>kernels/${l.file}.cu</code>` },
+        { key: "kernel", title: "Kernel", cls: "kname", get: (l) => l.kernel, render: (l) => (l.kernel_id ? html`<a class="mono" href=${`/sessions/${id}/kernels/${l.kernel_id}`}>${l.kernel}</a>` : html`<span class="mono">${l.kernel}</span>`) },
+        { key: "expected", title: "Expected", get: (l) => l.expected, render: (l) => html`<code>${l.expected}</code>` }, { key: "measured", title: "Measured", num: true, get: (l) => l.measured, render: (l) => (typeof l.value === "number" ? html`<${V} v=${l.value} unit=${l.unit} />` : html`<span class="soft">${l.measured}</span>`) },
+        { key: "verdict", title: "Verdict", cls: "nowrap", get: (l) => l.verdict, render: (l) => html`<span class=${VERDICTS[l.verdict]?.[1]}>${VERDICTS[l.verdict]?.[0] ?? l.verdict}</span>` },
+        { key: "class", title: "Holds", get: (l) => CLASS[l.class] ?? l.class ?? "", render: (l) => html`<span class="soft">${CLASS[l.class] ?? l.class ?? ""}</span>` }]} />
+      ${shown.length < list.length && html`<p class="caption pad"><button onClick=${() => setAll(true)}>Show all ${exact(list.length)}</button></p>`}</section>`;
+  }, "Judging the known answers");
+}
 
 export function Reference({ part = "metrics" }) {
   const cat = catalogue();
@@ -28,7 +58,10 @@ export function Reference({ part = "metrics" }) {
     ${part === "rules" && html`<${Panel}>${c.rules.filter((r) => hit(r.id, r.title, r.why, r.advice)).map((r) => html`<article class="card" key=${r.id} id=${r.id}><h2><code>${r.id}</code>${r.title}<span class="soft">${r.scope}</span></h2><p><${Prose} text=${r.why} /></p>
       ${rows([["Fires when", r.condition], ["Advice", html`<${Prose} text=${r.advice} />`], r.formula && ["Gain", html`<code>${r.formula}</code>`], r.when_not && ["Not when", r.when_not], (r.bad || r.good) && ["Reference kernels", html`${r.bad && html`fires on <code>${r.bad}</code>`}${r.bad && r.good ? ", " : ""}${r.good && html`quiet on <code>${r.good}</code>`}`], ["Source", r.source]])}</article>`)}<//>`}
     ${part === "stalls" && html`<${Panel} note="Stall shares matter only while schedulers idle: under 80 % of issue slots used.">${[...STALL_GROUPS, ["other", "Other", c.stalls.map((s) => s.reason).filter((r) => stallGroup(r) === "other")]].map(([g, t, list]) => { const own = c.stalls.filter((s) => list.includes(s.reason) && hit(s.reason, s.title, s.doc, s.remedy ?? "")); return own.length ? html`<section class="card" key=${g}><h2><i class=${"key st-" + g}></i>${t}</h2>${rows(own.map((s) => [html`<code>${s.reason}</code>`, html`${s.doc}${s.remedy ? html` <b>${s.remedy}</b>` : ""}${s.applies ? html` <span class="soft">${s.applies}</span>` : ""}`]))}</section>` : null; })}<//>
-      <${Panel} title="What counters cannot show">${CANNOT.map(([t, doc, cmd]) => html`<article class="card" key=${t}><h3>${t}</h3><p>${doc}</p><p><code>${cmd}</code></p></article>`)}<//>`}
+`}
+    ${part === "kernels" && html`<${Of}>${(id) => html`<${Verify} id=${id} hit=${hit} />`}<//>`}
+    ${part === "decode" && html`<${Of}>${(id) => html`<${Decode} id=${id} />`}<//>`}
+    ${part === "cannot" && html`<${Panel} note="Counters count; they do not see order, bounds or meaning. For each of these another tool does.">${(c.cards ?? []).filter((k) => hit(k.title, k.cannot, k.instead, k.tool)).map((k) => html`<article class="card" key=${k.id}><h2>${k.title}</h2><p><${Prose} text=${k.cannot} /></p>${rows([["Here, at best", html`<${Prose} text=${k.instead} />`], ["The tool that can", k.tool], ["Source", k.source]])}<${Code} text=${k.command} /></article>`)}<//>`}
     ${part === "gpus" && html`<section class="panel flush"><header><h2>Boards</h2><p class="note">Data-sheet rates, dense; an FMA is two operations</p></header><${Table} caption="Boards" name="boards" rows=${c.boards.filter((b) => hit(String(b.names), b.cc))} rowKey=${(b) => String(b.names)} columns=${[
       { key: "names", title: "Board", cls: "nowrap", get: (b) => String(b.names).split(/[|,]/)[0], render: (b) => html`<span title=${String(b.names).replaceAll("|", ", ")}>${String(b.names).split(/[|,]/)[0]}</span>` }, { key: "cc", title: "cc", get: (b) => b.cc }, { key: "sms", title: "SMs", num: true, unit: "1", get: (b) => b.sms },
       { key: "clock", title: "Boost", num: true, unit: "Hz", get: (b) => b.boost_clock_hz ?? none }, { key: "dram", title: "DRAM", num: true, unit: "B/s", get: (b) => b.dram_bytes_per_s ?? none }, { key: "l2", title: "L2", num: true, unit: "B", get: (b) => b.l2_bytes ?? none },

@@ -30,11 +30,19 @@ export function Timeline({ id }) {
   const info = useApi(`/sessions/${id}`);
   return when(meta, (m) => {
     if (!m.events) return html`<div class="state"><h1>Nothing on the timeline</h1><p>This session has no timed activity. The model has no clock; and when every launch was replayed for counters, none has a time of its own.</p><p>Trace without counters to see one: <code>warpsight run --set trace ./your_program</code></p></div>`;
-    return html`<${View} id=${id} m=${m} source=${info.data?.session.source} />`;
+    return html`<${View} id=${id} m=${m} session=${info.data?.session} />`;
   }, "Loading the timeline");
 }
 
-function View({ id, m, source }) {
+/** Which launches have no place on the timeline, and why. */
+function Hidden({ m, session }) {
+  const seen = m.lanes.filter((l) => l.kind === "kernel").reduce((n, l) => n + l.events, 0), missing = (session?.launches ?? 0) - seen;
+  if (!(missing > 0)) return null;
+  return html`<p class="hint">${exact(missing)} of ${exact(session.launches)} launches are not here: they were replayed for counters, which leaves them no time of their own and stretches the gaps around them. Everything in its place: <code>warpsight run --set trace ./your_program</code></p>`;
+}
+
+function View({ id, m, session }) {
+  const source = session?.source;
   const whole = useMemo(() => [m.from, Math.max(m.to, m.from + 1)], [m.from, m.to]);
   const fromUrl = () => { const x = /^([\d.]+)-([\d.]+)$/.exec(query("v")); return x && Number(x[2]) > Number(x[1]) ? [Number(x[1]), Number(x[2])] : whole; };
   const [view, setView] = useState(fromUrl);
@@ -150,6 +158,7 @@ function View({ id, m, source }) {
     <div class="pagehead"><h1>Timeline</h1>${source && html`<${Mark} source=${source} />`}<p class="note">${exact(m.events)} events in ${nanoseconds(whole[1] - whole[0])}; shown ${nanoseconds(view[1] - view[0])}${data?.merged ? ", short events merged" : ""}</p><${RangeChip} /><span class="grow"></span>
       <span class="tools"><button class="quiet" title="Zoom in (W)" onClick=${() => zoom(0.6)}>+<span class="sr">zoom in</span></button><button class="quiet" title="Zoom out (S)" onClick=${() => zoom(1 / 0.6)}>−<span class="sr">zoom out</span></button><button class="quiet" title="Whole run (0)" onClick=${() => setView(whole)}>Whole run</button>
       <button class="quiet" title="Save what is drawn" onClick=${() => canvas.current.toBlob((b) => save(`session-${id}-timeline.png`, "image/png", b))}>PNG</button><a class="quiet" href=${`/api/v1/sessions/${id}/export?format=chrome-trace`} download title="Chrome trace: opens in Perfetto">Trace</a></span></div>
+    <${Hidden} m=${m} session=${session} />
     <section class="panel" aria-label="Timeline">
       <div class="tlbox minimap"><canvas ref=${mini} height="44" role="img" aria-label="Minimap: the whole run" onPointerDown=${miniMove} onPointerMove=${miniMove}></canvas></div>
       <div class="tlbox" ref=${box}>${!data && html`<${Loading} what="Loading events" />`}<canvas ref=${canvas} tabindex="0" height=${height} role="img" aria-label=${`Timeline of ${m.lanes.length} lanes. W and S zoom, A and D pan, comma and full stop step from event to event. The tables below hold the numbers.`}
