@@ -8,6 +8,7 @@
 #include "../analyzer/units.h"
 #include "cli.h"
 #include "cmd.h"
+#include "handover.h"
 #include "install.h"
 #include "json.h"
 #include "paths.h"
@@ -20,13 +21,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define COMMAND "ceilings"
 #define KERNELS "warpsight-kernels"
-enum { OUTPUT_MAX = 1 << 20, MESSAGE = 600, EXIT_NO_GPU = 77 };
+enum { OUTPUT_MAX = 1 << 20, EXIT_NO_GPU = 77 };
 
 enum { OPT_SHOW, OPT_JSON };
 static const struct ws_option options[] = {
@@ -114,47 +116,75 @@ static bool read_one(const cJSON *item, struct ws_rec_ceiling *rec)
     return ws_ceiling_find(rec->key.at, rec->key.length) != WS_CEILING_COUNT && (rec->why.length > 0 || rec->rate > 0);
 }
 
-static int store_rows(struct ws_store *store, const cJSON *device, const cJSON *rows)
+enum { CAPTURE_MAX = 1 << 16 };
+
+static void make_id(char out[33])
+{
+    unsigned char bytes[16] = {0};
+    (void)!getrandom(bytes, sizeof bytes, 0);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* All rows as a capture of one frame: what stores them is the ingest, ours or a daemon's. 0 or -WS_ECORRUPT. */
+static int make_capture(const cJSON *device, const cJSON *rows, uint8_t *out, size_t *length)
 {
     struct timespec now;
+    struct ws_segment_header header = {.pid = (uint32_t)getpid(), .major = WS_WIRE_MAJOR, .minor = WS_WIRE_MINOR};
     struct ws_rec_ceiling rec = {.uuid = member(device, "uuid"), .driver_version = (uint32_t)number(device, "driver")};
+    uint8_t *frame = out + WS_WIRE_SEGMENT_BYTES;
+    uint8_t *at = frame + WS_WIRE_FRAME_BYTES;
+    uint32_t count = 0;
     const cJSON *item;
-    int err = ws_store_begin(store);
     clock_gettime(CLOCK_REALTIME, &now);
-    rec.measured_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    rec.measured_ns = header.started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    make_id(header.agent_id);
+    ws_wire_put_segment(&header, out);
     cJSON_ArrayForEach(item, rows)
     {
-        if (err == 0)
-            err = read_one(item, &rec) ? ws_store_put_ceiling(store, &rec) : -WS_ECORRUPT;
+        size_t n = read_one(item, &rec) ? ws_wire_put_ceiling(&rec, at, (size_t)(out + CAPTURE_MAX - at)) : 0;
+        if (n == 0)
+            return -WS_ECORRUPT;
+        at += n;
+        count++;
     }
-    if (err == 0)
-        return ws_store_commit(store);
-    ws_store_rollback(store);
-    return err;
+    ws_wire_seal(frame, WS_REC_CEILING, 0, (uint32_t)(at - frame - WS_WIRE_FRAME_BYTES), count, 0);
+    *length = (size_t)(at - out);
+    return 0;
+}
+
+static int store_capture(const uint8_t *bytes, size_t length)
+{
+    struct ws_handover *h = NULL;
+    struct ws_import done;
+    char path[WS_PATH_MAX];
+    int status;
+    if (ws_path_db(path) != 0)
+        return ws_cli_failed(COMMAND, "no place for the database: set WARPSIGHT_DB or HOME");
+    status = ws_handover_open(COMMAND, path, &h);
+    if (status == WS_EXIT_OK)
+        status = ws_handover_bytes(h, "the measurement", bytes, length, &done);
+    ws_handover_close(h);
+    return status;
 }
 
 static int store_text(const char *text)
 {
-    struct ws_store *store = NULL;
     cJSON *tree = cJSON_Parse(text);
     const cJSON *device = cJSON_GetObjectItemCaseSensitive(tree, "device");
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(tree, "ceilings");
-    char path[WS_PATH_MAX], message[MESSAGE];
-    int status = WS_EXIT_OK;
-    int err = 0;
-    if (member(device, "uuid").length == 0 || !cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
+    uint8_t *bytes = malloc(CAPTURE_MAX);
+    size_t length = 0;
+    int status;
+    if (!bytes)
+        status = ws_cli_failed(COMMAND, "out of memory");
+    else if (member(device, "uuid").length == 0 || !cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
         status = ws_cli_failed(COMMAND, "the measurement wrote no result that can be read");
-    else if (ws_path_db(path) != 0)
-        status = ws_cli_failed(COMMAND, "no place for the database: set WARPSIGHT_DB or HOME");
-    else if (ws_store_open(&store, path, WS_STORE_WRITE | WS_STORE_WAIT, message, sizeof message) != 0)
-        status = ws_cli_failed(COMMAND, "%s", message);
-    else
-        err = store_rows(store, device, rows);
-    if (err == -WS_ECORRUPT)
+    else if (make_capture(device, rows, bytes, &length) != 0)
         status = ws_cli_failed(COMMAND, "the measurement wrote a ceiling that cannot be read");
-    else if (err != 0)
-        status = ws_cli_failed(COMMAND, "%s", ws_store_message(store));
-    ws_store_close(store);
+    else
+        status = store_capture(bytes, length);
+    free(bytes);
     cJSON_Delete(tree);
     return status;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * cmd_import.c: `warpsight import FILE…`: capture files into the database, each whole or not at all. */
-#include "../analyzer/err.h"
 #include "cli.h"
 #include "cmd.h"
-#include "ingest.h"
+#include "handover.h"
 #include "paths.h"
 
 #include <inttypes.h>
@@ -11,15 +10,12 @@
 
 static const struct ws_option options[] = {{NULL, 0, NULL, NULL}};
 
-#define MESSAGE 600
-
-static int import(struct ws_store *store, const char *path)
+static int import(struct ws_handover *h, const char *path)
 {
     struct ws_import done;
-    char message[MESSAGE];
-    int err = ws_ingest_file(store, path, &done, message, sizeof message);
-    if (err != 0)
-        return ws_cli_failed("import", "%s", message);
+    int status = ws_handover_file(h, path, &done);
+    if (status != WS_EXIT_OK)
+        return status;
     if (done.known_session != 0)
         printf("%s: already imported as session %" PRId64 "; nothing is added twice\n", path, done.known_session);
     if (done.session != 0)
@@ -38,21 +34,21 @@ static int import(struct ws_store *store, const char *path)
 static int import_all(struct ws_cli *cli)
 {
     struct ws_cli again = *cli;
-    struct ws_store *store = NULL;
+    struct ws_handover *h = NULL;
     char db[WS_PATH_MAX];
-    char message[MESSAGE];
     const char *path;
-    int status = WS_EXIT_OK;
+    int status;
     if (ws_path_db(db) != 0)
         return ws_cli_failed("import", "no place for the database: set WARPSIGHT_DB or HOME");
-    if (ws_store_open(&store, db, WS_STORE_WRITE | WS_STORE_WAIT | WS_STORE_MOVE_CORRUPT, message, sizeof message) != 0)
-        return ws_cli_failed("import", "%s", message);
+    status = ws_handover_open("import", db, &h);
+    if (status != WS_EXIT_OK)
+        return status;
     while (ws_cli_next(&again, &path) == WS_CLI_OPERAND) {
-        int one = import(store, path);
+        int one = import(h, path);
         if (one != WS_EXIT_OK)
             status = one;
     }
-    ws_store_close(store);
+    ws_handover_close(h);
     return status;
 }
 
@@ -61,7 +57,8 @@ int ws_cmd_import(int argc, char **argv)
     struct ws_cli cli = {.usage = "FILE…",
                          .about =
                              "Read captures (.wscap) that `warpsight run -o` or `warpsight export --format capture` "
-                             "wrote. A truncated capture gives what is whole and says what was lost.",
+                             "wrote. A truncated capture gives what is whole and says what was lost. While a daemon "
+                             "holds the database, it takes the file.",
                          .options = options,
                          .argc = argc,
                          .argv = argv};

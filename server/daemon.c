@@ -5,6 +5,7 @@
 #include "daemon.h"
 
 #include "../analyzer/err.h"
+#include "inbox.h"
 #include "ingest.h"
 #include "log.h"
 
@@ -292,11 +293,25 @@ static void scan(struct ws_daemon *d, struct changes *changes)
                  done.session_count < WS_INGEST_SESSIONS ? done.session_count : WS_INGEST_SESSIONS);
 }
 
+/* Captures that a command left for us (inbox.h). They may bring roofs, which concern all sessions of a board. */
+static void take_inbox(struct ws_daemon *d, struct changes *changes)
+{
+    char text[256];
+    if (!ws_inbox_has_work(d->db))
+        return;
+    pthread_mutex_lock(&d->write_lock);
+    check_disk(d, text);
+    changes->all = ws_inbox_take(d->writer, d->db, text) > 0 || changes->all;
+    pthread_mutex_unlock(&d->write_lock);
+    changes->any = changes->any || changes->all;
+}
+
 /* One round: what came, and who runs. A program may also end without a word. */
 static bool scan_and_tell(struct ws_daemon *d, bool look_for_ends)
 {
     struct changes changes = {.count = 0};
     scan(d, &changes);
+    take_inbox(d, &changes);
     if (changes.any || look_for_ends)
         find_live(d, &changes);
     if (changes.any)

@@ -112,12 +112,6 @@ int ws_dbfile_resolve(const char *path, bool create, char out[WS_PATH_MAX], bool
     return err == 0 ? check_file(out, exists, message, cap) : err;
 }
 
-static void sleep_ms(unsigned ms)
-{
-    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-    nanosleep(&t, NULL);
-}
-
 static int busy(int fd, const char *file, char *message, size_t cap)
 {
     char pid[24] = "";
@@ -128,7 +122,7 @@ static int busy(int fd, const char *file, char *message, size_t cap)
     return -WS_EBUSY;
 }
 
-int ws_dbfile_lock(struct ws_dblock *lock, const char *file, unsigned wait_ms, char *message, size_t cap)
+int ws_dbfile_lock(struct ws_dblock *lock, const char *file, char *message, size_t cap)
 {
     char path[WS_PATH_MAX + 8];
     struct stat st;
@@ -141,18 +135,16 @@ int ws_dbfile_lock(struct ws_dblock *lock, const char *file, unsigned wait_ms, c
         snprintf(message, cap, "cannot open %s: %s", path, strerror(errno));
         return err;
     }
-    for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += 20) {
-        if (errno != EWOULDBLOCK && errno != EINTR) {
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int err = -WS_EIO;
+        if (errno == EINTR)
+            continue;
+        if (errno == EWOULDBLOCK)
+            err = busy(fd, file, message, cap);
+        else
             snprintf(message, cap, "cannot lock %s: %s", path, strerror(errno));
-            close(fd);
-            return -WS_EIO;
-        }
-        if (waited >= wait_ms) {
-            int err = busy(fd, file, message, cap);
-            close(fd);
-            return err;
-        }
-        sleep_ms(20);
+        close(fd);
+        return err;
     }
     /* The writer's pid stays in the file while it works: what is left there tells of a sudden end. */
     lock->was_unclean = fstat(fd, &st) == 0 && st.st_size > 0;

@@ -24,8 +24,8 @@ struct ws_dblock {
     bool was_unclean; /* the writer before did not get to its end */
 };
 
-/* Take FILE.lock, for at most wait_ms. -WS_EBUSY with the holder's pid in message; -WS_EPERM, -WS_EIO. */
-int ws_dbfile_lock(struct ws_dblock *lock, const char *file, unsigned wait_ms, char *message, size_t cap);
+/* Take FILE.lock. -WS_EBUSY with the holder's pid in message; -WS_EPERM, -WS_EIO. */
+int ws_dbfile_lock(struct ws_dblock *lock, const char *file, char *message, size_t cap);
 /* clean: the writer got to its end in good order. */
 void ws_dbfile_unlock(struct ws_dblock *lock, bool clean);
 

@@ -822,8 +822,8 @@ static int take_bye(struct ws_frames *in, const struct ws_rec_bye *rec)
 /* The launcher's statuses and losses are the session's; everything else belongs to a process. */
 static bool needs_process(const struct ws_frames *in, uint16_t type)
 {
-    if (type == WS_REC_HELLO || type == WS_REC_RUN || type == WS_REC_STRING)
-        return false;
+    if (type == WS_REC_HELLO || type == WS_REC_RUN || type == WS_REC_STRING || type == WS_REC_CEILING)
+        return false; /* a ceiling is of a board */
     return !(in->agent->is_launcher && (type == WS_REC_STATUS || type == WS_REC_LOSS || type == WS_REC_BYE));
 }
 

@@ -598,7 +598,7 @@ static int move_aside(struct ws_store *s)
 
 static int open_writer(struct ws_store *s, bool exists, unsigned flags)
 {
-    int err = ws_dbfile_lock(&s->lock, s->path, flags & WS_STORE_WAIT ? 10000 : 0, s->message, sizeof s->message);
+    int err = ws_dbfile_lock(&s->lock, s->path, s->message, sizeof s->message);
     if (err != 0)
         return err;
     /* Never open the file by hand when it is there: closing it would drop SQLite's locks in this process. */

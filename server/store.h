@@ -20,7 +20,6 @@ enum ws_store_flags {
     WS_STORE_READ = 0,         /* a missing file is an empty database; nothing is written */
     WS_STORE_WRITE = 1,        /* take the lock, create what is missing */
     WS_STORE_MOVE_CORRUPT = 2, /* with WRITE: a corrupt file is moved aside, with a warning, and a new one begun */
-    WS_STORE_WAIT = 4,         /* with WRITE: wait up to 10 s for another writer */
 };
 
 /* Open the database at path.

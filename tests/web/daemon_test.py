@@ -382,6 +382,76 @@ def a_spool_is_taken_live_and_streams_say_so(d):
 
 
 @test
+def a_capture_is_imported_by_the_daemon_that_holds_the_database(d):
+    own = Daemon()
+    try:
+        old = own.ask("/api/v1/sessions").headers["ETag"]
+        p = subprocess.run([PROGRAM, "import", "tests/flow/h200-torch.wscap"], env=own.env, capture_output=True, text=True, timeout=60)
+        assert p.returncode == 0 and p.stdout == "tests/flow/h200-torch.wscap: session 1, 83 launches\n" and p.stderr == "", p
+        s, = own.json("sessions")["sessions"]
+        assert s["source"] == "recorded" and s["launches"] == 83
+        assert own.ask("/api/v1/sessions", headers={"If-None-Match": old}).status == 200
+        # the same again, what is none, what is not there, a pipe
+        p = subprocess.run([PROGRAM, "import", "tests/flow/h200-torch.wscap"], env=own.env, capture_output=True, text=True, timeout=60)
+        assert p.returncode == 0 and "already imported as session 1" in p.stdout, p
+        bad = os.path.join(own.folder, "bad.wscap")
+        open(bad, "w").write("no capture at all")
+        p = subprocess.run([PROGRAM, "import", bad, own.folder, "/nowhere.wscap", "tests/flow/h200-graph.wscap"], env=own.env,
+                           capture_output=True, text=True, timeout=60)
+        assert p.returncode == 1 and p.stdout == "tests/flow/h200-graph.wscap: session 2, 200 launches\n", p
+        lines = p.stderr.splitlines()
+        assert len(lines) == 3 and "not one whole frame" in lines[0] and "is a folder" in lines[1] and "cannot open" in lines[2], p
+        with open("tests/flow/h200-kernels.wscap", "rb") as f:
+            p = subprocess.run([PROGRAM, "import", "/dev/stdin"], env=own.env, input=f.read(), capture_output=True, timeout=60)
+        assert p.returncode == 0 and p.stdout == b"/dev/stdin: session 3, 94 launches\n", p
+        assert os.listdir(own.db + ".inbox") == [], os.listdir(own.db + ".inbox")
+        assert os.stat(own.db + ".inbox").st_mode & 0o077 == 0
+        # a note whose client was killed is taken all the same, and one that is none of ours left alone
+        open(own.db + ".inbox/note", "w").write("/etc/passwd")
+        open(own.db + ".inbox/" + "0" * 32 + ".ask", "w").write("/dev/null")
+        wait_for(lambda: os.path.exists(own.db + ".inbox/" + "0" * 32 + ".done"))
+        assert "is no file any more" in open(own.db + ".inbox/" + "0" * 32 + ".done").read()
+        assert os.path.exists(own.db + ".inbox/note")
+    finally:
+        own.stop()
+
+
+@test
+def roofs_measured_while_a_daemon_runs_are_on_its_page_at_once(d):
+    own = recorded("h200-torch")
+    try:
+        device = own.json("sessions/1/roofline")["devices"][0]
+        assert {c["key"]: c["measured"] for c in device["ceilings"]}["fp32"] > 6e13
+        kernels = os.path.join(own.folder, "warpsight-kernels")
+        result = {"device": {"name": device["name"], "uuid": device["uuid"], "cc": "9.0", "driver": device["driver"]},
+                  "ceilings": [{"key": "fp32", "unit": "FLOP/s", "method": "by hand", "rate": 5e13, "clock_hz": 1.5e9}]}
+        open(kernels, "w").write("#!/bin/sh\ncat <<'JSON'\n%s\nJSON\n" % json.dumps(result))
+        os.chmod(kernels, 0o755)
+        program = os.path.join(own.folder, "warpsight")
+        os.link(PROGRAM, program) if os.stat(PROGRAM).st_dev == os.stat(own.folder).st_dev else subprocess.check_call(["cp", PROGRAM, program])
+        p = subprocess.run([program, "ceilings"], env=own.env, capture_output=True, text=True, timeout=60)
+        assert p.returncode == 0 and "by hand" in p.stdout, p
+        fp32 = {c["key"]: c for c in own.json("sessions/1/roofline")["devices"][0]["ceilings"]}["fp32"]
+        assert (fp32["measured"], fp32["method"], fp32["clock_hz"]) == (5e13, "by hand", 1.5e9)
+        assert len(own.json("sessions")["sessions"]) == 1  # a board's roofs are of no session
+    finally:
+        own.stop()
+
+
+@test
+def an_import_goes_on_by_itself_when_the_daemon_dies(d):
+    own = Daemon()
+    own.process.send_signal(signal.SIGSTOP)  # it holds the database and takes nothing
+    p = subprocess.Popen([PROGRAM, "import", "tests/flow/h200-torch.wscap"], env=own.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: os.path.isdir(own.db + ".inbox") and any(n.endswith(".ask") for n in os.listdir(own.db + ".inbox")))
+    own.process.kill()
+    own.process.wait()
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 0 and out == b"tests/flow/h200-torch.wscap: session 1, 83 launches\n", (out, err)
+    assert os.listdir(own.db + ".inbox") == []
+
+
+@test
 def several_programs_at_once_are_all_there(d):
     writers = [d.write("many%d" % i, 5000) for i in range(4)]
     assert all(w.wait(60) == 0 for w in writers)
