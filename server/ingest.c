@@ -620,8 +620,11 @@ static int import_fd(struct ws_store *store, int fd, const char *path, struct ws
     } else {
         snprintf(message, cap, "%s", ws_store_message(store));
     }
-    if (err == 0)
+    if (err == 0) {
         err = ws_store_commit(store);
+        if (err != 0)
+            snprintf(message, cap, "%s", ws_store_message(store));
+    }
     if (err != 0)
         ws_store_rollback(store);
     free(c.win.bytes);

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "log.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -225,9 +226,20 @@ static void say(struct ws_store *s, const char *format, ...)
     va_end(args);
 }
 
+/* The commonest of all failures deserves words of its own. */
+static bool is_full(const struct ws_store *s, int rc)
+{
+    int system = s->db ? sqlite3_system_errno(s->db) : 0;
+    return (rc & 0xff) == SQLITE_FULL || ((rc & 0xff) == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT));
+}
+
 /* Keep what SQLite says, and give back our code. */
 static int fail(struct ws_store *s, int rc)
 {
+    if (is_full(s, rc)) {
+        say(s, "%s: the disk is full: free some space and try again (what was stored before is safe)", s->path);
+        return -WS_EIO;
+    }
     say(s, "%s: %s", *s->path ? s->path : "database in memory", s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc));
     return err_of(rc);
 }

@@ -1065,6 +1065,33 @@ def killed_daemon_leaves_nothing_half_done(d):
 
 
 @test
+def a_daemon_that_is_killed_again_and_again_loses_nothing_and_stores_nothing_twice(d):
+    own = Daemon()
+    writers = [own.write("again%d" % i, 150000, 150, 40, "host") for i in range(2)]
+    kills = 0
+    while any(w.poll() is None for w in writers) or kills < 8:
+        time.sleep(0.05 + 0.03 * (kills * 7 % 10))  # at another place of its round each time
+        own.process.kill()
+        own.process.wait()
+        kills += 1
+        own = Daemon(folder=own.folder)
+    assert all(w.returncode == 0 for w in writers)
+    wait_for(lambda: sorted(s["launches"] for s in own.json("sessions")["sessions"]) == [150000] * 2, 60)
+    assert own.json("status")["ingest"]["lost"] == 0
+    for s in own.json("sessions")["sessions"]:
+        one = own.json("sessions/%d" % s["id"])
+        assert one["loss"] == [], one["loss"]
+        assert sum(k["launches"] for k in own.json("sessions/%d/report" % s["id"])["kernels"]) == 150000
+        assert own.json("sessions/%d/timeline" % s["id"])["events"] == 150000 + 150000 // 16
+        queue = own.json("sessions/%d/timeline/queue" % s["id"])
+        assert queue["launches"] == queue["joined"] == 150000
+    assert own.stop()[0] == 0
+    with sqlite3.connect(own.db) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    db.close()
+
+
+@test
 def sighup_opens_the_log_anew(d):
     log = os.path.join(d.folder, "rotated.log")
     own = Daemon("--log", log)
