@@ -236,12 +236,52 @@ static int64_t put_copy(struct capture *c, int64_t at, int64_t ns, uint32_t kind
     return at + ns + 40000;
 }
 
+enum { CALL_NAME = 99 };
+
+/* The host's call for a launch: it returned a while before the kernel began. */
+static void put_call(struct capture *c, int64_t start_ns, unsigned n)
+{
+    int64_t returned = start_ns - 1500 - 900 * (int64_t)(n % 6);
+    struct ws_rec_api r = {.name = CALL_NAME,
+                           .domain = 2,
+                           .correlation = (uint64_t)start_ns,
+                           .thread = 1,
+                           .start_ns = returned - 3000,
+                           .end_ns = returned};
+    put_api(c, &r);
+}
+
+/* A round ends: an allocation that every second round gives back, a stream that waits for an event, a host that waits.
+ */
+static void put_round(struct capture *c, unsigned round, int64_t at)
+{
+    struct ws_rec_memory memory = {.operation = 1 + round % 2,
+                                   .memory_kind = 3,
+                                   .address = 0xd0000000,
+                                   .bytes = 256u << 20,
+                                   .time_ns = at - 600000,
+                                   .context = 1};
+    struct ws_rec_sync event = {
+        .sync_kind = 2, .context = 1, .stream = 13, .event = 5, .start_ns = at - 500000, .end_ns = at - 499000};
+    struct ws_rec_sync host = {
+        .sync_kind = 3, .context = 1, .stream = 7, .start_ns = at - 400000, .end_ns = at - 40000};
+    put_memory(c, &memory);
+    if (round == 0) {
+        memory.address++;
+        memory.bytes /= 4;
+        put_memory(c, &memory);
+    }
+    put_sync(c, &event);
+    put_sync(c, &host);
+}
+
 static void put_body(struct capture *c, bool is_after, bool is_live)
 {
     int64_t at = 1500000000;
     uint64_t number = 0;
     for (size_t i = 0; i < MADE; i++)
         put_text(c, (uint32_t)(100 + i), made[i].name);
+    put_text(c, CALL_NAME, "cudaLaunchKernel");
     for (unsigned round = 0; round < 4; round++) {
         at = put_copy(c, at, 4000000, 1);
         for (size_t i = 0; i < MADE; i++) {
@@ -252,12 +292,14 @@ static void put_body(struct capture *c, bool is_after, bool is_live)
                 int64_t ns = (int64_t)(us * 1000 * (1 + 0.02 * ((n * 7) % 5)));
                 struct ws_rec_kernel r = launch_of(i, at, at + ns);
                 put_kernel(c, &r);
+                put_call(c, at, n);
                 at += ns + 3000 + (n % 3 == 0 ? 20000 : 0);
             }
             if (round == 0 && made[i].stall)
                 put_profiled(c, i, ++number, us);
         }
         at = put_copy(c, at, 1300000, 2);
+        put_round(c, round, at);
     }
     for (unsigned n = 0; is_live && n < 200; n++, at += 200000) {
         struct ws_rec_kernel r = launch_of(5, at, at + 96000);

@@ -199,6 +199,28 @@ test("a range of the timeline filters the table of kernels", { skip }, async () 
   await close(page);
 });
 
+test("waits, queue delays and allocated bytes stand below the lanes, or why they do not", { skip }, async () => {
+  const list = (await getJson(d, "/sessions?limit=100")).sessions;
+  for (const s of list.filter((x) => x.launches > 0)) {
+    const meta = await getJson(d, `/sessions/${s.id}/timeline`);
+    if (!meta.events) continue;
+    const queue = await getJson(d, `/sessions/${s.id}/timeline/queue`), waits = await getJson(d, `/sessions/${s.id}/timeline/waits`);
+    const page = await open(`${d.url}/sessions/${s.id}/timeline`);
+    if (queue.why) await page.waitForSelector('.caption:has-text("--set trace,api")');
+    else {
+      await page.waitForSelector('section[aria-label="Waits"]');
+      const row = page.locator('section[aria-label="Queue delays"] tbody tr');
+      assert.equal(await row.count(), queue.kernels.length);
+      assert.equal(await page.locator('section[aria-label="Waits"] tbody tr').count(), waits.lanes.length);
+      // Over a wait its row says what it is.
+      const high = (await page.locator("canvas").nth(1).boundingBox()).height;
+      assert.ok(high > 26 + 22 * meta.lanes.length + 14 * waits.lanes.length, "the canvas has rows for them");
+    }
+    clean(page);
+    await close(page);
+  }
+});
+
 test("the theme follows the system, can be chosen and is remembered", { skip }, async () => {
   const page = await open(d.url + "/sessions", { theme: "dark" });
   const ground = () => page.evaluate(() => getComputedStyle(document.body.parentElement).backgroundColor);

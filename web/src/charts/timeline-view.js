@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // timeline-view.js: the canvas of the timeline. Lanes of kernels and copies, merged runs under a pixel, minimap, selection.
 // It draws from typed arrays (timeline-data.js) and keeps no state of its own but the canvas: view and selection are given.
+import { format } from "../format.js";
 import { laneRanges, lowerBound } from "./timeline-data.js";
 
-export const HEAD = 26, GROUPGAP = 6, LABEL = 132;
+export const HEAD = 26, GROUPGAP = 6, LABEL = 164;
 const laneHeight = (n) => (n <= 8 ? 34 : 22);
 
 /** Colour of a kernel: hue by id, spread by the golden angle; lightness by theme. */
@@ -30,9 +31,93 @@ export function layout(lanes) {
     return row;
   });
 }
-export const heightOf = (lanes) => (lanes.length ? layout(lanes).at(-1).y + laneHeight(lanes.length) + 6 : HEAD + 40);
+const lanesEnd = (lanes) => (lanes.length ? layout(lanes).at(-1).y + laneHeight(lanes.length) + 6 : HEAD + 40);
+export const heightOf = (lanes, extra) => extraRows(lanes, extra).reduce((y, r) => Math.max(y, r.y + r.h + 8), lanesEnd(lanes));
 
-export function draw(canvas, { data, lanes, names, view, selection, chosen, hover, colors, dark, format, width, height }) {
+const WAITS = { event: "host waits, event", "stream-event": "stream waits", stream: "host waits", context: "host waits, all" };
+/** Rows below the lanes, of what the host did: waits, queue delays, allocated bytes. extra: {waits, queue, memory}, answers of the API. */
+export function extraRows(lanes, extra) {
+  const rows = [];
+  let y = lanesEnd(lanes) + 4;
+  const add = (h, row) => { rows.push({ ...row, y, h }); y += h + 6; };
+  for (const l of extra?.waits?.lanes ?? []) add(14, { type: "wait", l, label: (WAITS[l.kind] ?? l.kind) + (l.stream === null || l.kind === "context" ? "" : `, stream ${l.stream}`) });
+  for (const l of extra?.queue?.lanes ?? []) add(12, { type: "queue", l, label: `queued, stream ${l.stream}` });
+  for (const s of extra?.memory?.series ?? []) if (s.t.length) add(46, { type: "memory", s, top: Math.max(s.before, ...s.high), label: `${s.kind}, 0 to ${format(Math.max(s.before, ...s.high), "B")}` });
+  return rows;
+}
+
+const ARROWS = 120; // more waits than that in view: bars alone
+
+function drawExtra(c, { rows, lanes, X, view, colors, width }) {
+  const seen = (a, b) => b >= view[0] && a <= view[1];
+  for (const r of rows) {
+    if (r.type === "wait") {
+      const { start, end, merged } = r.l, lane = lanes.find((x) => x.lane.kind === "kernel" && x.lane.process === r.l.process && x.lane.context === r.l.context && x.lane.stream === r.l.stream);
+      const some = start.map((_, i) => i).filter((i) => seen(start[i], end[i]));
+      c.fillStyle = c.strokeStyle = colors.wait;
+      for (const i of some) c.fillRect(X(start[i]), r.y, Math.max(1.5, X(end[i]) - X(start[i])), r.h);
+      if (!lane || some.length > ARROWS) continue;
+      // A stream that waits: the arrow goes into it, where it began to. A host that waits: out of the stream, when it was done.
+      for (const i of some) {
+        if (merged[i] > 1) continue;
+        const into = r.l.kind === "stream-event", x = Math.round(X(into ? start[i] : end[i])) + 0.5, a = lane.y + lane.h + 1, tip = into ? a : r.y - 1, d = into ? 5 : -5;
+        c.globalAlpha = 0.75;
+        c.beginPath();
+        c.moveTo(x, a);
+        c.lineTo(x, r.y);
+        c.stroke();
+        c.beginPath();
+        c.moveTo(x, tip);
+        c.lineTo(x - 3.5, tip + d);
+        c.lineTo(x + 3.5, tip + d);
+        c.fill();
+        c.globalAlpha = 1;
+      }
+    } else if (r.type === "queue") {
+      // From the return of the launch call to the start of the kernel; where several stand in the queue it grows darker.
+      c.fillStyle = colors.queue;
+      c.globalAlpha = 0.45;
+      r.l.start.forEach((t, i) => { if (r.l.longest[i] > 0 && seen(t - r.l.longest[i], t)) c.fillRect(X(t - r.l.longest[i]), r.y, Math.max(1, X(t) - X(t - r.l.longest[i])), r.h); });
+      c.globalAlpha = 1;
+    } else {
+      const Y = (b) => r.y + r.h * (1 - b / (r.top || 1)), { t, low, high, last, before } = r.s;
+      c.beginPath();
+      c.moveTo(LABEL, Y(before));
+      let now = before;
+      for (let i = 0; i < t.length; i++) {
+        const x = X(t[i]);
+        c.lineTo(x, Y(now));
+        if (high[i] > low[i]) { c.lineTo(x, Y(low[i])); c.lineTo(x, Y(high[i])); }
+        c.lineTo(x, Y(last[i]));
+        now = last[i];
+      }
+      c.lineTo(width, Y(now));
+      c.strokeStyle = c.fillStyle = colors.memory;
+      c.lineWidth = 1.4;
+      c.stroke();
+      c.lineTo(width, r.y + r.h);
+      c.lineTo(LABEL, r.y + r.h);
+      c.globalAlpha = 0.16;
+      c.fill();
+      c.globalAlpha = 1;
+      c.lineWidth = 1;
+    }
+  }
+}
+
+/** What of the extra rows lies under a point of the canvas: {row, i}; i = index within it, -1 = before the first. */
+export function pickExtra(lanes, extra, view, width, px, py) {
+  const row = extraRows(lanes, extra).find((r) => py >= r.y - 3 && py <= r.y + r.h + 3);
+  if (!row || px < LABEL) return null;
+  const per = (view[1] - view[0]) / (width - LABEL), t = view[0] + (px - LABEL) * per;
+  if (row.type === "memory") return { row, i: row.s.t.findLastIndex((x) => x <= t) };
+  const a = row.type === "wait" ? row.l.start : row.l.start.map((s, i) => s - Math.max(0, row.l.longest[i])), b = row.type === "wait" ? row.l.end : row.l.start;
+  let best = null, near = 4 * per;
+  a.forEach((_, i) => { const gap = Math.max(0, a[i] - t, t - b[i]); if (gap < near) { near = gap; best = { row, i }; } });
+  return best;
+}
+
+export function draw(canvas, { data, lanes, names, view, selection, chosen, hover, colors, dark, tick, width, height, extra }) {
   const dpr = devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * dpr) || canvas.height !== Math.round(height * dpr)) {
     canvas.width = Math.round(width * dpr);
@@ -55,7 +140,7 @@ export function draw(canvas, { data, lanes, names, view, selection, chosen, hove
     const x = Math.round(X(t)) + 0.5;
     c.moveTo(x, HEAD - 6);
     c.lineTo(x, height);
-    c.fillText(format(t), x + 4, 11);
+    c.fillText(tick(t), x + 4, 11);
   }
   c.stroke();
   const ranges = laneRanges(data);
@@ -106,6 +191,8 @@ export function draw(canvas, { data, lanes, names, view, selection, chosen, hove
       i = j;
     }
   }
+  const below = extraRows(lanes, extra);
+  drawExtra(c, { rows: below, lanes: rows, X, view, colors, width });
   if (selection) {
     const a = X(selection[0]), b = X(selection[1]);
     c.fillStyle = colors.select;
@@ -123,11 +210,13 @@ export function draw(canvas, { data, lanes, names, view, selection, chosen, hove
     c.fillStyle = lane.kind === "kernel" ? colors.ink : colors.ink2;
     c.fillText(cut(c, laneName(lane), LABEL - 14), 10, y + h / 2 + 0.5);
   }
+  c.fillStyle = colors.ink2;
+  for (const r of below) c.fillText(cut(c, r.label, LABEL - 14), 10, r.y + r.h / 2 + 0.5);
   return drawn;
 }
 
 export const COPY = { 1: "host to device", 2: "device to host", 3: "host to array", 4: "array to host", 8: "device to device", 9: "host to host", 10: "peer" };
-export const laneName = (l) => (l.kind === "kernel" ? `stream ${l.stream}` + (l.stream === 7 ? " (default)" : "") : `${l.kind === "memcpy" ? "copies" : "fills"} ${l.stream}`);
+export const laneName = (l) => (l.kind === "kernel" ? "" : l.kind === "memcpy" ? "copies, " : "fills, ") + `stream ${l.stream}` + (l.legacy && l.kind === "kernel" ? " (legacy default)" : "");
 
 const widths = new Map();
 function cut(c, s, w) {

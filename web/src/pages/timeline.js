@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // timeline.js: what ran when. The view (v=from-to) and the selection (t=from-to, also a filter of the other pages) are in the URL.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { getBytes, revision, useApi } from "../api.js";
+import { getBytes, getJson, revision, useApi } from "../api.js";
 import { bill, decode, inRange, laneRanges } from "../charts/timeline-data.js";
-import { COPY, LABEL, draw, drawMinimap, heightOf, laneName, pick } from "../charts/timeline-view.js";
+import { COPY, LABEL, draw, drawMinimap, heightOf, laneName, pick, pickExtra } from "../charts/timeline-view.js";
 import { exact, format, nanoseconds, shortName } from "../format.js";
 import { csv, save } from "../export.js";
 import { query, setQuery } from "../router.js";
-import { Failure, Loading, Mark, Panel, V, html, noTip, rows, tipAt, useWidth, when } from "../ui.js";
+import { Failure, Loading, Mark, Panel, V, html, noTip, rows, tipAt, useWidth, when, whyText } from "../ui.js";
 import { Table } from "../table.js";
 import { theme } from "../theme.js";
 import { RangeChip, range } from "./kernels.js";
 
 function colorsNow() {
   const s = getComputedStyle(document.documentElement), v = (k) => s.getPropertyValue(k).trim();
-  return { ink: v("--ink"), ink2: v("--ink2"), ink3: v("--ink3"), line: v("--line"), ground: v("--panel"), kernel: v("--t-kernel"), copy: v("--t-copy"), idle: v("--st-front"), select: v("--accent"), shade: v("--bg"), onFill: v("--on-fill"), font: "11.5px " + v("--sans") };
+  return { ink: v("--ink"), ink2: v("--ink2"), ink3: v("--ink3"), line: v("--line"), ground: v("--panel"), kernel: v("--t-kernel"), copy: v("--t-copy"), idle: v("--st-front"), wait: v("--st-sync"), queue: v("--st-shared"), memory: v("--memory"), select: v("--accent"), shade: v("--bg"), onFill: v("--on-fill"), font: "11.5px " + v("--sans") };
 }
 const isDark = () => getComputedStyle(document.documentElement).colorScheme.includes("dark");
 const SCALES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
@@ -41,6 +41,44 @@ function Hidden({ m, session }) {
   return html`<p class="hint">${exact(missing)} of ${exact(session.launches)} launches are not here: they were replayed for counters, which leaves them no time of their own and stretches the gaps around them. Everything in its place: <code>warpsight run --set trace ./your_program</code></p>`;
 }
 
+function extraTip({ row, i }, names) {
+  const { l, s } = row;
+  if (row.type === "memory") return html`<strong>${row.label}, GPU ${s.device}</strong>${rows([["Allocated", format(i < 0 ? s.before : s.last[i], "B")], ["Peak of the session", format(s.peak, "B")], ["Allocations, releases", `${exact(s.allocations)}, ${exact(s.releases)}`], s.end > 0 && ["At the end", format(s.end, "B")]])}`;
+  if (row.type === "wait") return html`<strong>${row.label}</strong>${rows([["Start", format(l.start[i], "ns")], ["Takes", format(l.end[i] - l.start[i], "ns")], l.event[i] > 0 && ["Event", exact(l.event[i])], l.merged[i] > 1 && ["Waits", `${exact(l.merged[i])} together`]])}`;
+  return html`<strong class="mono">${names.get(l.kernel[i]) ?? row.label}</strong>${rows([["Stood in the queue", format(l.longest[i], "ns")], ["Started", format(l.start[i], "ns")], l.merged[i] > 1 && ["Launches", `${exact(l.merged[i])} together; the longest names it`]])}`;
+}
+
+const EXTRAS = ["memory", "waits", "queue"];
+
+/** What the host did, for the rows below the lanes: the whole run once, and what a view shows of it when there is much. */
+function useExtra(id, view, whole, rev) {
+  const [all, setAll] = useState({}), [part, setPart] = useState(null);
+  const ask = (range, signal) => Promise.all(EXTRAS.map((k) => getJson(`/sessions/${id}/timeline/${k}?px=4096${range}`, signal).then((a) => [k, a]).catch(() => [k, null]))).then(Object.fromEntries);
+  useEffect(() => { let gone = false; ask("").then((a) => { if (!gone) { setAll(a); setPart(null); } }); return () => { gone = true; }; }, [id, rev]);
+  const many = (all.memory?.records ?? 0) + (all.waits?.records ?? 0) + (all.queue?.launches ?? 0) > 4000, span = view[1] - view[0];
+  useEffect(() => {
+    if (!many) return undefined;
+    let gone = false;
+    const t = setTimeout(() => { if (span > (whole[1] - whole[0]) * 0.9) setPart(null); else ask(`&from=${Math.max(0, Math.floor(view[0] - span))}&to=${Math.ceil(view[1] + span)}`).then((a) => { if (!gone) setPart(a); }); }, 160);
+    return () => { gone = true; clearTimeout(t); };
+  }, [many, view[0], view[1]]);
+  return part ?? all;
+}
+
+/** The rows below the lanes as tables: waits, bytes, the queue delays of each kernel; one line for what was not recorded. */
+function Queue({ id, extra }) {
+  const list = extra.queue?.kernels ?? [];
+  const none = EXTRAS.every((k) => extra[k]?.why);
+  if (none) return html`<p class="caption">Allocated bytes, waits and queue delays: ${whyText({ why: extra.queue.why })}. <code>warpsight run --set trace,api ./your_program</code> records them.</p>`;
+  const ns = (key, title, hint) => ({ key, title, hint, num: true, unit: "ns", bar: key === "delay_mean" ? true : undefined, get: (k) => k[key] });
+  const kinds = new Map((extra.waits?.kinds ?? []).map((k) => [k.kind, k]));
+  return html`${(extra.waits?.lanes.length > 0 || extra.memory?.series.length > 0) && html`<div class="pair2">
+    ${extra.waits?.lanes.length > 0 && html`<${Panel} title="Waits"><table class="plain"><caption class="sr">Waits</caption><thead><tr><th scope="col">Who waits for what</th><th scope="col" class="r">Stream</th><th scope="col" class="r">Waits</th><th scope="col" class="r">Time</th></tr></thead><tbody>${extra.waits.lanes.map((l) => html`<tr key=${l.kind + l.process + l.context + l.stream}><td>${kinds.get(l.kind)?.title ?? l.kind}</td><td class="r num">${l.stream ?? "–"}</td><td class="r"><${V} v=${l.events} unit="1" /></td><td class="r"><${V} v=${l.busy_ns} unit="ns" /></td></tr>`)}</tbody></table><//>`}
+    ${extra.memory?.series.length > 0 && html`<${Panel} title="Allocated bytes" note=${extra.memory.left_out ? `${exact(extra.memory.left_out)} records left out` : ""}><table class="plain"><caption class="sr">Allocated bytes</caption><thead><tr><th scope="col">Memory</th><th scope="col" class="r">Allocations</th><th scope="col" class="r">Releases</th><th scope="col" class="r">Peak</th><th scope="col" class="r">At the end</th></tr></thead><tbody>${extra.memory.series.map((x) => html`<tr key=${x.process + "/" + x.device + x.kind}><td>${x.kind}, GPU ${x.device}</td><td class="r"><${V} v=${x.allocations} unit="1" /></td><td class="r"><${V} v=${x.releases} unit="1" /></td><td class="r"><${V} v=${x.peak} unit="B" /></td><td class="r"><${V} v=${x.end} unit="B" /></td></tr>`)}</tbody></table><//>`}</div>`}
+  ${list.length > 0 && html`<section class="panel flush" aria-label="Queue delays"><header><h2>Queue delay</h2><p class="note">from the return of the launch call to the start of the kernel${extra.queue.one_in > 1 ? `; one launch in ${exact(extra.queue.one_in)}` : ""}, ${exact(extra.queue.joined)} of ${exact(extra.queue.launches)} launches have their call</p></header>
+    <${Table} caption="Queue delays by kernel" name=${`session-${id}-queue`} rows=${list} rowKey=${(k) => k.kernel} rowLink=${(k) => `/sessions/${id}/kernels/${k.kernel}`} sort="-delay_mean" columns=${[{ key: "name", title: "Kernel", cls: "kname", get: (k) => k.name, render: (k) => html`<span class="mono" title=${k.demangled}>${k.name}</span>` }, { key: "launches", title: "Launches", num: true, unit: "1", get: (k) => k.launches }, ns("delay_mean", "Mean delay"), ns("delay_min", "Shortest", "Negative: it began before the call returned"), ns("delay_max", "Longest"), ns("call_mean", "Launch call"), ns("run_mean", "Runs")]} /></section>`}`;
+}
+
 function View({ id, m, session }) {
   const source = session?.source;
   const whole = useMemo(() => [m.from, Math.max(m.to, m.from + 1)], [m.from, m.to]);
@@ -52,12 +90,13 @@ function View({ id, m, session }) {
   const [hover, setHover] = useState(-1);
   const [chosen, setChosen] = useState(-1);
   const [drag, setDrag] = useState(null);
+  const extra = useExtra(id, view, whole, revision.value);
+  const height = heightOf(m.lanes, extra);
   const [box, width] = useWidth(1200);
   const canvas = useRef(null), mini = useRef(null), state = useRef({});
   const rev = revision.value, mode = theme.value;
   const sel = drag?.sel ?? range();
   const names = useMemo(() => new Map(m.kernels.map((k) => [k.id, shortName(k.name)])), [m.kernels]);
-  const height = heightOf(m.lanes);
   // The whole run once at 4096 pixels; what the view needs in more detail is fetched when it rests.
   useEffect(() => { let gone = false; getBytes(`/sessions/${id}/timeline/data?px=4096`).then((b) => { if (!gone) { const d = decode(b); setFull(d); setData((old) => old ?? d); } }).catch((e) => { if (!gone) setError(e); }); return () => { gone = true; }; }, [id, rev]);
   useEffect(() => {
@@ -78,7 +117,7 @@ function View({ id, m, session }) {
     if (!data || width < 10) return undefined;
     const r = requestAnimationFrame(() => {
       const colors = colorsNow();
-      draw(canvas.current, { data, lanes: m.lanes, names, view, selection: sel, chosen, hover, colors, dark: isDark(), format: axisFormat(view[1] - view[0]), width, height });
+      draw(canvas.current, { data, lanes: m.lanes, names, view, selection: sel, chosen, hover, colors, dark: isDark(), tick: axisFormat(view[1] - view[0]), width, height, extra });
       if (full) drawMinimap(mini.current, { data: full, lanes: m.lanes, whole, view, selection: sel, colors, width, height: 44 });
     });
     return () => cancelAnimationFrame(r);
@@ -137,6 +176,8 @@ function View({ id, m, session }) {
     if (!data) return;
     const i = pick(data, m.lanes, view, width, e.offsetX, e.offsetY);
     setHover(i);
+    const e2 = i < 0 ? pickExtra(m.lanes, extra, view, width, e.offsetX, e.offsetY) : null;
+    if (e2) { tipAt(e, extraTip(e2, names)); return; }
     if (i < 0) { noTip(); return; }
     const { l, many, what } = describe(i);
     tipAt(e, html`<strong class="mono">${what}</strong>${rows([["Lane", laneName(l)], ["Start", format(data.start[i], "ns")], ["Takes", format(data.duration[i], "ns")], many && ["Events", `${exact(data.count[i])} together; the longest names it`], many && ["Busy", format(data.busy[i] / data.duration[i], "")]])}`);
@@ -170,8 +211,9 @@ function View({ id, m, session }) {
     ${inside && html`<${Panel} title="In the selection" note=${`${nanoseconds(sel[1] - sel[0])}, ${exact(inside.events)} events${inside.merged ? ", estimated where events are merged" : ""}`} tools=${html`<button class="quiet" onClick=${() => setView(clamp(sel))}>Zoom to it (F)</button><button class="quiet" onClick=${() => setQuery({ t: null })}>Clear (Esc)</button>`}>
       <div class="drawer">${rows([["Kernels", html`<${V} v=${inside.kinds.kernel} unit="ns" />`], ["Copies", html`<${V} v=${inside.kinds.memcpy} unit="ns" />`], ["Fills", html`<${V} v=${inside.kinds.memset} unit="ns" />`]])}
       <table class="plain"><thead><tr><th scope="col">Kernel</th><th scope="col" class="r">Launches</th><th scope="col" class="r">Time</th></tr></thead><tbody>${[...inside.kernels].sort((a, b) => b[1].busy - a[1].busy).slice(0, 10).map(([k, e]) => html`<tr key=${k}><td><a class="mono clip" href=${`/sessions/${id}/kernels/${k}`}>${names.get(k) ?? k}</a></td><td class="r num">${exact(e.count)}</td><td class="r"><${V} v=${e.busy} unit="ns" /></td></tr>`)}</tbody></table></div><//>`}
+    <${Queue} id=${id} extra=${extra} />
     <section class="panel flush" aria-label="Lanes"><${Table} caption="Lanes of the timeline" rows=${twin} rowKey=${(l) => l.lane} name=${`session-${id}-lanes`} columns=${[
-      { key: "name", title: "Lane", get: (l) => l.name }, { key: "kind", title: "Kind", get: (l) => l.kind }, { key: "pid", title: "Process", num: true, get: (l) => l.pid, render: (l) => html`<span class="num">${l.pid}</span>` }, { key: "device", title: "GPU", num: true, get: (l) => l.device, render: (l) => html`<span class="num">${l.device}</span>` }, { key: "stream", title: "Stream", num: true, get: (l) => l.stream, render: (l) => html`<span class="num">${l.stream}</span>` },
+      { key: "name", title: "Lane", get: (l) => l.name }, { key: "kind", title: "Kind", get: (l) => l.kind }, { key: "pid", title: "Process", num: true, get: (l) => l.pid, render: (l) => html`<span class="num">${l.pid}</span>` }, { key: "device", title: "GPU", num: true, get: (l) => l.device, render: (l) => html`<span class="num">${l.device}</span>` }, { key: "stream", title: "Stream", num: true, get: (l) => l.stream, render: (l) => html`<span class="num" title=${l.legacy ? "The legacy default stream waits for all others, and they for it" : null}>${l.stream}${l.legacy ? " legacy" : ""}</span>` },
       { key: "events", title: "Events", num: true, unit: "1", get: (l) => l.events }, { key: "busy_ns", title: "Busy", num: true, unit: "ns", bar: true, get: (l) => l.busy_ns }, { key: "share", title: "Of the run", num: true, unit: "", get: (l) => l.busy_ns / (whole[1] - whole[0]) }]}
       tools=${html`<button class="quiet" disabled=${!data} title="The events of the view as a table" onClick=${() => save(`session-${id}-events.csv`, "text/csv", csv([["lane", "start_ns", "duration_ns", "busy_ns", "what", "events"], ...Array.from({ length: data.n }, (_, i) => i).filter((i) => data.start[i] <= view[1] && data.start[i] + data.duration[i] >= view[0]).map((i) => [laneName(describe(i).l), data.start[i], data.duration[i], data.busy[i], describe(i).what, data.count[i]])]))}>Events in view, CSV</button>${total && html`<span class="soft">kernels ${format(total.kernelSum / total.window, "")} of the window</span>`}`} /></section>
   </div>`;
