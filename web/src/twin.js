@@ -23,9 +23,12 @@ export function Twin({ id, rule, metric, except }) {
   const fires = (k) => k.findings?.find((f) => f.rule === rule.id);
   const gain = (k) => fires(k)?.gain ?? 0;
   const good = names[1] === names[0] ? a : b;
+  // The nearest twin is another instance of the same function: transpose_tile<33> beside transpose_tile<32>.
+  const like = (k) => (k.name ?? "").replace(/<.*/, ""), model = a.list.find((k) => k.id === except && fires(k)) ?? a.list.find(fires);
+  const far = (k) => (model && like(k) === like(model) ? 0 : 1);
   const rows = [
     ...a.list.filter((k) => fires(k) && k.id !== except).sort((x, y) => gain(y) - gain(x)).slice(0, 2).map((k) => [k, a.session, true]),
-    ...good.list.filter((k) => !fires(k) && k.profiled_launches > 0 && k.id !== except).slice(0, 2).map((k) => [k, good.session, false]),
+    ...good.list.filter((k) => !fires(k) && k.profiled_launches > 0 && k.id !== except).sort((x, y) => far(x) - far(y)).slice(0, 2).map((k) => [k, good.session, false]),
   ];
   return html`<div class="twinbox">
     ${rows.length > 0 && html`<table class="plain"><caption class="sr">Reference kernels in which ${rule.id} fires, and in which it does not</caption><tbody>${rows.map(([k, session, bad]) => html`<tr key=${k.id}><td><span class=${bad ? "poor" : "fine"}>${bad ? "✗ bad twin" : "✓ good twin"}</span></td><td><a class="mono clip" title=${`${k.demangled || k.name}, grid ${dims(k.grid)}, block ${dims(k.block)}, session ${session}`} href=${`/sessions/${session}/kernels/${k.id}`}>${shortName(k.demangled || k.name)}</a></td><td class="r" title=${metric?.title}>${metric ? html`<${V} v=${k.metrics?.[metric.key]} />` : bad ? format(gain(k), "") : ""}</td></tr>`)}</tbody></table>`}

@@ -67,5 +67,5 @@ function Result({ d, keys, cat, floor, only }) {
   return html`<${Panel}><dl class="facts">${side("Baseline", d.base)}${side("Session", d.target)}<div><dt>Kernels on both sides</dt><dd>${exact(pairs.length)}</dd></div><div><dt>Faster</dt><dd class="fine">${exact(faster)}</dd></div><div><dt>Slower</dt><dd class=${slower ? "poor" : ""}>${exact(slower)}</dd></div><div><dt>Within noise</dt><dd>${exact(pairs.length - faster - slower)}</dd></div><div><dt>One side only</dt><dd>${exact(d.kernels.length - pairs.length)}</dd></div></dl>
     ${mixed && html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts may be compared, times may not.</p>`}
     ${pairs.length === 0 && html`<p class="hint">The two sessions have no kernel in common: a pair has the same name, grid, block and dynamic shared memory. Compare two runs of the same program.</p>`}<//>
-    <section class="panel flush"><${Table} columns=${columns} rows=${rows} rowKey=${(k) => `${k.base}-${k.target}`} name=${`compare-${d.base.id}-${d.target.id}`} caption="Kernels of both sessions" empty="No kernel in this view." /></section>`;
+    <section class="panel flush tall"><${Table} columns=${columns} rows=${rows} rowKey=${(k) => `${k.base}-${k.target}`} name=${`compare-${d.base.id}-${d.target.id}`} caption="Kernels of both sessions" empty="No kernel in this view." /></section>`;
 }

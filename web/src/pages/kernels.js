@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // kernels.js: the table of kernels. Sort, filter and paging are the daemon's; columns and range are this page's, all in the URL.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { catalogue, useApi } from "../api.js";
+import { catalogue, live, useApi } from "../api.js";
 import { inRange } from "../charts/timeline-data.js";
 import { dims, exact, isPercent, nanoseconds, shortName } from "../format.js";
 import { query, setQuery } from "../router.js";
 import { Loading, Severity, html } from "../ui.js";
 import { Table } from "../table.js";
-import { useTimeline } from "./overview.js";
+import { noKernel, useTimeline } from "./overview.js";
 
 const DEFAULT = ["duration", "share", "mean", "launches", "finding", "roof", "achieved_occupancy", "gld_efficiency", "gst_efficiency", "shared_bank_conflicts", "geometry"];
 const SERVER = { duration: 1, mean: 1, min: 1, max: 1, launches: 1, name: 1 };
@@ -78,9 +78,9 @@ export function Kernels({ id }) {
     <div class="pagehead"><h1>Kernels</h1>${state.data && html`<p class="note" aria-live="polite">${picked ? `${exact(rows.length)} in the range, ` : ""}${exact(state.data.total)}${filter ? " match" : " signatures: name, grid, block and dynamic shared memory"}</p>`}<${RangeChip} /><span class="grow"></span>
       <span class="presets" role="group" aria-label="Ready filters">${["severity:high", "bound:memory", "bound:compute", "gld_efficiency<0.5", "shared_bank_conflicts>0"].map((t) => html`<button key=${t} class="quiet mono" aria-pressed=${String(filter.split(" ").includes(t))} onClick=${() => add(t)}>${t}</button>`)}</span></div>
     ${state.data === undefined && !state.error ? html`<${Loading} what="Loading kernels" />` : html`
-    <section class="panel flush"><${Table} columns=${columns} rows=${rows} tools=${html`<input id="search" type="search" class="mono" spellcheck="false" autocomplete="off" placeholder="word   rule:W05   bound:memory   -name:fill   gld_efficiency<0.5" aria-label="Filter kernels" aria-invalid=${String(Boolean(state.error))} value=${typed} onInput=${type} />`} sort=${order} onSort=${onSort} rowKey=${(k) => k.id} rowLink=${(k) => `/sessions/${id}/kernels/${k.id}`} name=${`session-${id}-kernels`} choose
+    <section class="panel flush tall"><${Table} columns=${columns} rows=${rows} tools=${html`<input id="search" type="search" class="mono" spellcheck="false" autocomplete="off" placeholder="word   rule:W05   bound:memory   -name:fill   gld_efficiency<0.5" aria-label="Filter kernels" aria-invalid=${String(Boolean(state.error))} value=${typed} onInput=${type} />`} sort=${order} onSort=${onSort} rowKey=${(k) => k.id} rowLink=${(k) => `/sessions/${id}/kernels/${k.id}`} name=${`session-${id}-kernels`} choose
       shown=${shown} onShown=${(s) => setQuery({ cols: s.join() === DEFAULT.join() ? null : s.join(",") })} caption="Kernels"
-      empty=${state.error ? html`<span class="poor" role="alert">${state.error.message}</span> ${state.error.hint}` : filter || picked ? html`No kernel ${picked ? "in this range " : ""}matches. <button class="quiet" onClick=${() => setQuery({ filter: null, t: null })}>Clear filter and range</button>` : "No kernel was seen in this session."} /></section>
+      empty=${state.error ? html`<span class="poor" role="alert">${state.error.message}</span> ${state.error.hint}` : filter || picked ? html`No kernel ${picked ? "in this range " : ""}matches. <button class="quiet" onClick=${() => setQuery({ filter: null, t: null })}>Clear filter and range</button>` : noKernel(live.value.includes(id))} /></section>
     ${state.data?.next && html`<p><button onClick=${() => setSize(Math.min(1000, size + 400))} disabled=${size >= 1000}>${size >= 1000 ? "1000 rows are shown: narrow the filter for the rest" : `Show more of ${exact(state.data.total)}`}</button></p>`}`}
   </div>`;
 }

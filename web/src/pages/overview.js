@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // overview.js: where the time went, the three findings that matter most, what is missing and why.
 import { useRef, useState, useEffect } from "preact/hooks";
-import { catalogue, getBytes, revision, send, useApi } from "../api.js";
+import { catalogue, getBytes, live, revision, send, useApi } from "../api.js";
 import { decode } from "../charts/timeline-data.js";
 import { Stack } from "../charts/bars.js";
 import { count, dims, exact, format, shortName, when as time } from "../format.js";
@@ -26,6 +26,9 @@ export function useTimeline(id, from, to, px) {
   }, [id, from, to, px, rev]);
   return state;
 }
+
+/** What a table of kernels says while there is none. */
+export const noKernel = (isLive) => (isLive ? "Connected: waiting for the first kernel." : "No kernel was seen in this session. Either the program launched none, or it ended before the collector was in: `warpsight doctor` tells what works here.");
 
 const LISTED = 5;
 const nameOf = (k) => shortName(k.demangled || k.name);
@@ -53,7 +56,7 @@ function KernelTimes({ id, kernels, children }) {
   const svg = useRef(null);
   const sum = kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0);
   const rest = sum - kernels.slice(0, LISTED).reduce((t, k) => t + (k.duration?.total ?? 0), 0);
-  return html`<${Panel} title="Where the time of the kernels went" note=${sum ? `${format(sum, "s")} in all` : ""} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-kernels`} />${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
+  return html`<${Panel} title="Where the time of the kernels went" note=${sum ? `${format(sum, "s")} ${kernels.length >= MANY ? `in the ${MANY} longest` : "in all"}` : ""} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-kernels`} />${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
     <div ref=${box} class="fit"><${KernelBar} id=${id} kernels=${kernels} width=${width} svgRef=${svg} /></div><div class="bill one"><${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /></div>${children}<//>`;
 }
 
@@ -112,10 +115,12 @@ function Note({ s }) {
   return html`<span class="noteedit"><textarea rows="2" aria-label="Note" value=${text} onInput=${(e) => set(e.target.value)}></textarea><button onClick=${save}>Save</button><button class="quiet" onClick=${() => set(null)}>cancel</button>${failed && html`<span class="poor">${failed.message}</span>`}</span>`;
 }
 
+const MANY = 200; // kernels that are summed; of more, the note says so
+
 export function Overview({ id }) {
   const info = useApi(`/sessions/${id}`);
-  const list = useApi(`/sessions/${id}/kernels?sort=-duration&limit=50`);
-  const best = useApi(`/sessions/${id}/kernels?sort=-gain&limit=50`);
+  const list = useApi(`/sessions/${id}/kernels?sort=-duration&limit=${MANY}`);
+  const best = useApi(list.data?.next ? `/sessions/${id}/kernels?sort=-gain&limit=50` : null);
   const first = list.data?.kernels[0]?.id;
   const whole = useApi(list.data ? (first === undefined ? `/sessions/${id}/report` : `/sessions/${id}/kernels/${first}`) : null);
   const cat = catalogue().data, units = unitsOf(cat), titles = titlesOf(cat);
@@ -141,7 +146,7 @@ export function Overview({ id }) {
       <div class="main">
         <${embedded ? KernelTimes : TimeBill} id=${id} kernels=${ks.kernels} info=${d} />
         <${Panel} title="What matters most" note=${told.length > 3 ? `the first 3 of ${told.length} findings, by what they may save of all kernel time` : ""} tools=${html`<a class="quiet" href=${`/sessions/${id}/kernels?sort=-gain`}>All, by kernel</a>`}>
-          ${told.length === 0 ? html`<p class="soft">${ks.kernels.length === 0 ? "No kernel was seen." : bare === ks.kernels.length ? "No launch got counters, so no rule could judge a kernel. Why, and what helps, stands under “What is missing”." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (“What is missing, and why”)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of all kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a></p>`}</li>`)}</ol>`}
+          ${told.length === 0 ? html`<p class="soft">${ks.kernels.length === 0 ? noKernel(s.live || live.value.includes(id)) : bare === ks.kernels.length ? "No launch got counters, so no rule could judge a kernel. Why, and what helps, stands under “What is missing”." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (“What is missing, and why”)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of all kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a></p>`}</li>`)}</ol>`}
         <//>
       </div>
       <aside class="side">

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { catalogue, useApi } from "../api.js";
 import { exact, isPercent, kib } from "../format.js";
-import { query, setQuery } from "../router.js";
+import { embedded, query, setQuery } from "../router.js";
 import { STALL_GROUPS, stallGroup } from "../charts/bars.js";
 import { Code, Mark, Panel, Prose, Segment, V, html, rows, when } from "../ui.js";
 import { Table } from "../table.js";
@@ -33,7 +33,7 @@ function Verify({ id, hit }) {
   return when(state, (d) => {
     const list = d.lines.filter((l) => (!only || l.verdict === only) && hit(l.id, l.file, l.kernel, l.expected, l.verdict));
     const shown = all ? list : list.slice(0, 200);
-    return html`<section class="panel flush"><header><h2>Expected and measured</h2><p class="note">${exact(d.holds)} hold, <span class=${d.broken ? "poor" : ""}>${exact(d.broken)} broken</span>, ${exact(d.not_judged)} not judged</p><span class="grow"></span>
+    return html`<section class="panel flush tall"><header><h2>Expected and measured</h2><p class="note">${exact(d.holds)} hold, <span class=${d.broken ? "poor" : ""}>${exact(d.broken)} broken</span>, ${exact(d.not_judged)} not judged</p><span class="grow"></span>
         <${Segment} label="Verdict" value=${only} onChange=${(v) => setQuery({ verdict: v || null })} options=${[["", "all"], ["holds", "hold"], ["broken", "broken"], ["unknown", "no value"], ["no launch", "not launched"]]} /></header>
       <${Table} caption="Known answers of the reference kernels" name=${`session-${id}-verify`} rows=${shown} rowKey=${(l) => l.id + l.file + l.kernel + l.expected} empty="No line matches." columns=${[
         { key: "id", title: "Id", get: (l) => l.id, render: (l) => html`<code>${l.id}</code>` }, { key: "file", title: "Source", get: (l) => l.file, render: (l) => html`<code>kernels/${l.file}.cu</code>` },
@@ -50,13 +50,13 @@ export function Reference({ part = "metrics" }) {
   const q = query("q");
   const hit = (...texts) => q.toLowerCase().split(/\s+/).filter(Boolean).every((w) => texts.join(" ").toLowerCase().includes(w));
   return when(cat, (c) => html`<div class="page wide"><div class="pagehead"><h1>Reference</h1><span class="grow"></span><input id="search" type="search" placeholder="Find" aria-label="Find in this reference" value=${q} onInput=${(e) => setQuery({ q: e.target.value }, { replace: true })} /></div>
-    <nav class="refnav" aria-label="Parts of the reference">${PARTS.map(([k, t]) => html`<a key=${k} class="tab" href=${"/reference/" + k} aria-current=${k === part ? "page" : null}>${t}</a>`)}</nav>
-    ${part === "metrics" && html`<section class="panel flush"><${Table} caption="Metrics" name="metrics" rows=${c.metrics.filter((m) => hit(m.key, m.title, m.doc, m.cupti))} rowKey=${(m) => m.key} columns=${[
+    <nav class="refnav" aria-label="Parts of the reference">${PARTS.filter(([k]) => !embedded || !["kernels", "decode"].includes(k)).map(([k, t]) => html`<a key=${k} class="tab" href=${"/reference/" + k} aria-current=${k === part ? "page" : null}>${t}</a>`)}</nav>
+    ${part === "metrics" && html`<section class="panel flush tall"><${Table} caption="Metrics" name="metrics" rows=${c.metrics.filter((m) => hit(m.key, m.title, m.doc, m.cupti))} rowKey=${(m) => m.key} columns=${[
       { key: "title", title: "Metric", cls: "wide doc", get: (m) => m.title, render: (m) => html`<span class="strong">${m.title}</span><div class="soft">${m.doc}</div>` }, { key: "key", title: "Key", get: (m) => m.key, render: (m) => html`<code>${m.key}</code>` },
       { key: "unit", title: "Unit", get: (m) => m.unit, render: (m) => html`<span class="soft">${isPercent(m.unit) ? "ratio, shown in %" : m.unit}</span>` }, { key: "set", title: "Set", get: (m) => m.set ?? "" },
       { key: "formula", title: "Formula or counter", cls: "wide doc", get: (m) => m.formula || m.cupti || "", render: (m) => html`<code class="wrap">${m.formula || (m.cupti ?? "").replaceAll("|", " or ") || m.kind}</code>` }, { key: "source", title: "Source", cls: "wide src", get: (m) => m.source, render: (m) => html`<span class="soft">${m.source}</span>` }]} /></section>`}
     ${part === "rules" && html`<${Panel}>${c.rules.filter((r) => hit(r.id, r.title, r.why, r.advice)).map((r) => html`<article class="card" key=${r.id} id=${r.id}><h2><code>${r.id}</code>${r.title}<span class="soft">${r.scope}</span></h2><p><${Prose} text=${r.why} /></p>
-      ${rows([["Fires when", r.condition], ["Advice", html`<${Prose} text=${r.advice} />`], r.formula && ["Gain", html`<code>${r.formula}</code>`], r.when_not && ["Not when", r.when_not], (r.bad || r.good) && ["Reference kernels", html`${r.bad && html`fires on <code>${r.bad}</code>`}${r.bad && r.good ? ", " : ""}${r.good && html`quiet on <code>${r.good}</code>`}`], ["Source", r.source]])}</article>`)}<//>`}
+      ${rows([["Fires when", r.condition], ["Advice", html`<${Prose} text=${r.advice.replace(/\{(\w+)[^}]*\}/g, "`$1`")} />`], r.formula && ["Gain", html`<code>${r.formula}</code>`], r.when_not && ["Not when", r.when_not], (r.bad || r.good) && ["Reference kernels", html`${r.bad && html`fires on <code>${r.bad}</code>`}${r.bad && r.good ? ", " : ""}${r.good && html`quiet on <code>${r.good}</code>`}`], ["Source", r.source]])}</article>`)}<//>`}
     ${part === "stalls" && html`<${Panel} note="Stall shares matter only while schedulers idle: under 80 % of issue slots used.">${[...STALL_GROUPS, ["other", "Other", c.stalls.map((s) => s.reason).filter((r) => stallGroup(r) === "other")]].map(([g, t, list]) => { const own = c.stalls.filter((s) => list.includes(s.reason) && hit(s.reason, s.title, s.doc, s.remedy ?? "")); return own.length ? html`<section class="card" key=${g}><h2><i class=${"key st-" + g}></i>${t}</h2>${rows(own.map((s) => [html`<code>${s.reason}</code>`, html`${s.doc}${s.remedy ? html` <b>${s.remedy}</b>` : ""}${s.applies ? html` <span class="soft">${s.applies}</span>` : ""}`]))}</section>` : null; })}<//>
 `}
     ${part === "kernels" && html`<${Of}>${(id) => html`<${Verify} id=${id} hit=${hit} />`}<//>`}
