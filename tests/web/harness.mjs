@@ -39,13 +39,13 @@ export function child(command, args, env = process.env) {
   return c;
 }
 
-/** A daemon again on the database of one that has ended. */
-export const again = (e) => serve(e.dir, [], false);
+/** A daemon again on the database of one that has ended; port: the same as before, where the page must find it. */
+export const again = (e, port = 0) => serve(e.dir, [], false, port);
 
-async function serve(dir, files, token) {
+async function serve(dir, files, token, port = 0) {
   const env = { ...process.env, WARPSIGHT_DB: join(dir, "db"), WARPSIGHT_SPOOL: join(dir, "spool"), XDG_RUNTIME_DIR: dir, XDG_DATA_HOME: dir };
   for (const f of files) execFileSync(program, ["import", f], { env, stdio: ["ignore", "ignore", "pipe"] });
-  const server = child(program, ["serve", "--listen", "127.0.0.1:0", ...(token ? [] : ["--no-token"])], env);
+  const server = child(program, ["serve", "--listen", `127.0.0.1:${port}`, ...(token ? [] : ["--no-token"])], env);
   let said = "";
   const url = await new Promise((ok, no) => {
     const hear = (d) => { said += d; const m = /http:\/\/[^\s"']+/.exec(said); if (m) ok(new URL(m[0])); };

@@ -8,6 +8,7 @@ const f = await load("format.js");
 const { csvCell } = await load("export.js");
 const t = await load("charts/timeline-data.js");
 const v = await load("verdict.js");
+const { score } = await load("fuzzy.js");
 const S = "\u202f";
 
 test("numbers have three significant digits and the unit's prefix", () => {
@@ -69,6 +70,31 @@ test("a kernel is about its floating-point work unless integers lead by far", ()
   assert.equal(v.mainPrecision([point("int32", "DRAM", 0.4, "compute"), point("fp16", "DRAM", 0.005, "memory")]), "int32");
   assert.equal(v.mainPrecision([point("int32", "DRAM", null, "unknown")]), "int32");
   assert.equal(v.mainPrecision([]), undefined);
+});
+
+test("a missing metric gives the root of its absence, cycles included", () => {
+  const m = v.rooted({ a: { value: null, why: "input-missing", needs: "b", unit: "s" }, b: { value: null, why: "input-missing", needs: "c" }, c: { value: null, why: "needs-gpu" }, d: { value: 1 }, e: { value: null, why: "input-missing", needs: "f" }, f: { value: null, why: "input-missing", needs: "e" }, g: { value: null, why: "input-missing", needs: "d" } });
+  assert.deepEqual([m.a.why, m.a.unit, m.b.why, m.d.value, m.e.why, m.g.needs], ["needs-gpu", "s", "needs-gpu", 1, "input-missing", "d"]);
+});
+
+test("another board moves a point with its data-sheet roof, and says nothing where a rate is not stated", () => {
+  const here = { ceilings: [{ key: "dram_read", sheet: 4e12 }] }, board = { dram_bytes_per_s: 2e12, rates: { fp32: 20e12, tensor_fp16: 300e12 } };
+  const at = (precision, intensity, sheet_roof, more) => v.whatIfOn({ level: "DRAM", precision, intensity, flop_rate: 1e12, sheet_roof, duration: 2, ...more }, board, here);
+  assert.deepEqual(at("fp32", 1, 4e12), { factor: 0.5, rate: 0.5e12, duration: 4 }, "bandwidth bound: half of it");
+  assert.equal(at("fp32", 1000, 60e12).factor, 20 / 60, "compute bound: a third");
+  assert.equal(at("tensor-fp16", 1000, 900e12).factor, 300 / 900);
+  assert.equal(at("int32", 1, null, { bound: "memory" }).factor, 0.5);
+  assert.equal(at("int32", 1000, null, { bound: "compute" }), null);
+  assert.equal(at("fp64", 1, 4e12), null);
+  assert.equal(at("fp32", 1, 4e12, { level: "L2" }), null);
+});
+
+test("a few letters find a text: words before scattered letters, order kept", () => {
+  assert.ok(score("tile", "transpose_tile<32>") > score("tile", "a text in letters only e"));
+  assert.ok(score("trtile", "transpose_tile<32>") !== null);
+  assert.equal(score("elit", "transpose_tile"), null);
+  assert.ok(score("roof", "Roofline") > score("roof", "all about proof"));
+  assert.equal(score("", "anything"), 0);
 });
 
 test("the names of twins are found in a rule's text", () => {

@@ -23,6 +23,11 @@ before(async () => {
 }, { timeout: 120000 });
 after(closeAll);
 
+/** What axe finds on the page as it is now. */
+async function violations(page) {
+  await page.evaluate(axe);
+  return (await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }))).violations.map((v) => `${v.id} ${v.nodes.slice(0, 2).map((n) => n.target + " " + (n.any[0]?.message ?? "")).join(" | ")}`);
+}
 const clean = (page) => assert.deepEqual(page.problems, []);
 const PAGES = () => ["/sessions", `/sessions/${id}`, `/sessions/${id}/kernels`, `/sessions/${id}/kernels/${kernels[0].id}`, `/sessions/${id}/roofline`, `/sessions/${id}/timeline`, "/compare", "/occupancy", "/reference", "/reference/rules", "/reference/stalls", "/reference/kernels", "/reference/decode", "/reference/gpus", "/reference/cannot", "/reference/reasons", "/live"];
 
@@ -143,6 +148,20 @@ test("everything can be reached from the keyboard alone", { skip }, async () => 
   // A ring is drawn around what has the focus.
   await page.keyboard.press("Tab");
   assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
+  await close(page);
+});
+
+test("from the overview to the advice by keyboard alone", { skip }, async () => {
+  const page = await open(`${d.url}/sessions/${id}`);
+  const focused = () => page.evaluate(() => document.activeElement.closest(".findings") && document.activeElement.getAttribute("href"));
+  let href = null;
+  for (let i = 0; i < 80 && !/\/kernels\/\d+$/.test(href ?? ""); i++) { await page.keyboard.press("Tab"); href = await focused(); }
+  assert.match(href ?? "nothing", /\/kernels\/\d+$/);
+  await page.keyboard.press("Enter");
+  await page.waitForURL((u) => u.pathname === href);
+  await settled(page);
+  assert.ok(await page.locator("#findings .finding").count() > 0);
+  clean(page);
   await close(page);
 });
 
@@ -306,9 +325,7 @@ for (const theme of ["light", "dark"]) {
       await page.goto(d.url + path);
       await settled(page);
       await page.waitForTimeout(150);
-      await page.evaluate(axe);
-      const r = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
-      for (const v of r.violations) found.push(`${path}: ${v.id} ${v.nodes.slice(0, 2).map((n) => n.target + " " + (n.any[0]?.message ?? "")).join(" | ")}`);
+      for (const v of await violations(page)) found.push(`${path}: ${v}`);
     }
     assert.deepEqual(found, []);
     clean(page);
@@ -327,6 +344,7 @@ test("a link to a session that is not here says what to do", { skip }, async () 
   const page = await open(d.url + "/sessions/987654321/kernels", { allow: ["404"] });
   assert.match(await page.innerText('[role="alert"]'), /not here|no session|not in/i);
   assert.ok(await page.locator('a[href="/sessions"]').count() > 0);
+  assert.deepEqual(await violations(page), []);
   await close(page);
 });
 
@@ -372,6 +390,12 @@ test("an empty database shows the exact command to begin with", { skip: process.
   const e = await daemon({ files: [], own: true });
   const page = await open(e.url + "/");
   assert.match(await page.innerText("main"), /warpsight run \.\/your_program/);
+  assert.deepEqual(await violations(page), []);
+  for (const path of ["/live", "/compare", "/reference/kernels", "/occupancy"]) {
+    await page.goto(e.url + path);
+    await settled(page);
+    assert.match(await page.innerText("main"), /warpsight|Warps/, `${path} says what to do`);
+  }
   clean(page);
   await close(page);
   await e.stop();
@@ -386,6 +410,7 @@ test("without the token the page says where to find it, with it one is in", { sk
   assert.match(await wrong.innerText('[role="alert"] h1'), /not this daemon's/);
   assert.match(await wrong.innerText('[role="alert"]'), /warpsight serve --open/);
   assert.doesNotMatch(wrong.url(), /token/);
+  assert.deepEqual(await violations(wrong), []);
   await close(wrong);
   const page = await open(`${e.url}/?token=${e.token}`);
   assert.doesNotMatch(page.url(), /token/, "the token leaves the address bar");
@@ -395,14 +420,21 @@ test("without the token the page says where to find it, with it one is in", { sk
   await e.stop();
 });
 
-test("when the daemon is killed the page keeps what it shows and says so", { skip: real }, async () => {
+test("when the daemon is killed the page keeps what it shows and says so, and it returns with it", { skip: real, timeout: 90000 }, async () => {
   const e = await daemon({ own: true });
   const page = await open(`${e.url}/sessions/${id}/kernels`, { allow: ["ERR_", "Failed to load"] });
   const rows = await page.locator("tbody tr").count();
   await e.kill();
   await page.waitForSelector(".chip.bad");
   assert.equal(await page.locator("tbody tr").count(), rows);
+  assert.deepEqual(await violations(page), []);
+  // Back at the same address the page finds it by itself.
+  const after = await again(e, new URL(e.url).port);
+  await page.waitForSelector(".chip.bad", { state: "detached", timeout: 40000 });
+  await page.click('nav a:has-text("Roofline")');
+  await page.waitForSelector(".roofline");
   await close(page);
+  await after.stop();
 });
 
 test("deleting one kernel from the database changes every page", { skip: real, timeout: 120000 }, async () => {
@@ -449,8 +481,7 @@ test("the palette finds a kernel, a page and a rule by a few letters", { skip },
   }
   await page.keyboard.press("Control+Shift+P");
   await page.waitForSelector("dialog.palette[open]");
-  await page.evaluate(axe);
-  assert.deepEqual((await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }))).violations.map((v) => v.id), []);
+  assert.deepEqual(await violations(page), []);
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog.palette[open]", { state: "detached" });
   clean(page);
@@ -503,7 +534,12 @@ test("occupancy sliders answer what if", { skip }, async () => {
   await page.fill('.whatif input[type="number"][aria-label="Registers per thread"]', "255");
   await page.keyboard.press("Tab");
   await page.waitForFunction((t) => document.querySelector(".whatif .big")?.innerText !== t, was);
+  await page.waitForURL(/if=/);
+  const then = await answer(), other = await open(page.url());
+  await other.waitForFunction((t) => document.querySelector(".whatif .big")?.innerText === t, then);
+  await close(other);
   await page.click('button:has-text("Back to the kernel as it is")');
+  await page.waitForURL((u) => !u.searchParams.has("if"));
   await page.waitForFunction((t) => document.querySelector(".whatif .big")?.innerText === t, was);
   clean(page);
   await close(page);

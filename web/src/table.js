@@ -5,17 +5,19 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { V, copy, has, html } from "./ui.js";
 import { csv, save } from "./export.js";
 import { unitTitle } from "./format.js";
+import { query, setQuery } from "./router.js";
 
 const plain = (c, row) => {
   const v = c.get(row);
   return v !== null && typeof v === "object" ? (has(v) ? v.value : null) : v;
 };
 
-/** columns: {key, title, get(row) -> number | text | ws_value, unit, num, bar, render(row), hint, fixed, sort} */
-export function Table({ columns, rows, sort, onSort, rowKey, rowClass, rowLink, name, caption, tools, empty, choose, shown, onShown, foot, selected }) {
+/** sortKey: member of the query that holds the order, where a link should bring it back.
+ *  columns: {key, title, get(row) -> number | text | ws_value, unit, num, bar, render(row), hint, fixed, sort} */
+export function Table({ columns, rows, sort, onSort, rowKey, rowClass, rowLink, name, caption, tools, empty, choose, shown, onShown, foot, selected, sortKey }) {
   const [own, setOwn] = useState("");
-  const order = onSort ? sort : own || sort || "";
-  const setOrder = onSort ?? setOwn;
+  const order = onSort ? sort : (sortKey ? query(sortKey) : own) || sort || "";
+  const setOrder = onSort ?? (sortKey ? (s) => setQuery({ [sortKey]: s }) : setOwn);
   const visible = shown ? [...columns.filter((c) => c.fixed), ...shown.map((k) => columns.find((c) => c.key === k && !c.fixed)).filter(Boolean)] : columns;
   const falling = order.startsWith("-");
   const key = falling ? order.slice(1) : order;

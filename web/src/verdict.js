@@ -47,3 +47,19 @@ export function mainPrecision(points) {
 
 /** Names of the reference kernels in a rule's "stride_read (stride 2 and up), mat_add (x = row)". */
 export const twinNames = (text) => [...(text ?? "").replace(/\([^)]*\)/g, "").matchAll(/[A-Za-z_]\w+/g)].map((m) => m[0]).filter((w) => /_|^[a-z]+$/.test(w) && !["all", "others", "where", "the", "pipe", "is", "that", "busy", "instead"].includes(w));
+
+/** Metrics by the root of their absence: "needs warps_active, which has no value" becomes the reason why that has none. */
+export function rooted(metrics) {
+  const root = (v, left = 8) => (left > 0 && v?.value === null && v.why === "input-missing" && metrics[v.needs]?.value === null ? root(metrics[v.needs], left - 1) : v);
+  return Object.fromEntries(Object.entries(metrics ?? {}).map(([k, v]) => [k, v?.value === null ? { ...v, ...root(v), unit: v.unit } : v]));
+}
+
+/** What a point could reach on another board, if it keeps its share of the data-sheet roof; null where a rate is not stated. */
+export function whatIfOn(p, board, here) {
+  const bw = board.dram_bytes_per_s, peak = board.rates?.[p.precision.replaceAll("-", "_")];
+  const bwHere = here?.ceilings.find((c) => c.key === "dram_read")?.sheet;
+  let factor = null;
+  if (p.level === "DRAM" && bw && peak && p.sheet_roof) factor = Math.min(peak, bw * p.intensity) / p.sheet_roof;
+  else if (p.level === "DRAM" && bw && bwHere && p.bound === "memory" && !p.sheet_roof) factor = bw / bwHere;
+  return factor === null ? null : { factor, rate: p.flop_rate * factor, duration: (p.duration ?? 0) / factor };
+}

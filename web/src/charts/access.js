@@ -2,7 +2,8 @@
 // access.js: a warp's memory access as a picture: lanes above, the sectors (or bank rounds) they cost below.
 // Drawn from averages per request: which lane touched which sector is not recorded, and the caption says so.
 import { exact, format } from "../format.js";
-import { has, html, num, whyText } from "../ui.js";
+import { ChartTools, has, html, num, whyText } from "../ui.js";
+import { useRef } from "preact/hooks";
 
 const LANES = 32, CELL = 15, GAP = 3;
 
@@ -11,7 +12,8 @@ function Strip({ n, cls, fill = () => "", y, title }) {
 }
 
 /** One direction of global memory. Used bytes fill each sector's cell from below. */
-export function Sectors({ m, dir, svgRef }) {
+export function Sectors({ m, dir, name }) {
+  const svgRef = useRef(null);
   const spr = num(m, dir + "_sectors_per_request"), bps = num(m, dir + "_bytes_per_sector"), req = num(m, dir + "_requests"), sec = num(m, dir + "_sectors"), by = num(m, dir + "_bytes");
   const word = dir === "gld" ? "load" : "store";
   if (req === 0) return html`<div class="access"><h3>Global ${word}s</h3><p class="soft">This kernel makes none.</p></div>`;
@@ -31,11 +33,12 @@ export function Sectors({ m, dir, svgRef }) {
       <g class="fan">${Array.from({ length: links }, (_, t) => html`<line key=${t} x1=${Math.floor((t * LANES) / links) * (CELL + GAP) + CELL / 2} y1=${CELL + 2} x2=${Math.floor((t * n) / links) * cell + (cell - gap) / 2} y2=${y0 - 2} />`)}</g>
       ${Array.from({ length: n }, (_, i) => { const part = (i === n - 1 ? perRequest - (n - 1) : 1) * (cell - gap); return html`<g key=${i} class="sector"><rect class="shell" x=${i * cell} y=${y0} width=${part} height=${high} rx="2" />${used !== null && html`<rect class=${"used " + (bad ? "poor" : "fine")} x=${i * cell} y=${y0 + high * (1 - used)} width=${part} height=${high * used} rx="1" />`}</g>`; })}
     </svg>
-    <p class="caption">32 lanes above; below them the 32-byte sectors that one ${word} touches. ${used === null ? "" : html`Filled: the <span title=${exact(perSector, "B")}>${format(perSector, "B")}</span> of each sector that were asked for (${format(used, "")}).`}</p></div>`;
+    <p class="caption">32 lanes above; below them the 32-byte sectors that one ${word} touches. ${used === null ? "" : html`Filled: the <span title=${exact(perSector, "B")}>${format(perSector, "B")}</span> of each sector that were asked for (${format(used, "")}).`} <${ChartTools} svg=${() => svgRef.current} name=${`${name}-global-${word}s`} /></p></div>`;
 }
 
 /** Shared memory: 32 banks × rounds per request. The first round is needed, the others are conflicts. */
-export function Banks({ m, dir, svgRef }) {
+export function Banks({ m, dir, name }) {
+  const svgRef = useRef(null);
   const word = dir === "ld" ? "load" : "store";
   const req = num(m, `shared_${dir}_requests`), wpr = m[`shared_${dir}_wavefronts_per_request`];
   if (req === 0) return html`<div class="access"><h3>Shared ${word}s</h3><p class="soft">This kernel makes none.</p></div>`;
@@ -46,5 +49,5 @@ export function Banks({ m, dir, svgRef }) {
     <svg ref=${svgRef} class="chart pic" width=${W} height=${H} viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${`A shared-memory ${word} takes ${format(w, "1")} rounds over 32 banks on average`}>
       ${Array.from({ length: whole }, (_, r) => { const part = r === whole - 1 && w < 32 ? w - (whole - 1) : 1; return html`<g key=${r} class=${r === 0 ? "round first" : "round extra"}>${Array.from({ length: LANES }, (_, b) => (b < Math.round(LANES * part) ? html`<rect key=${b} x=${b * (cw + GAP)} y=${r * (ch + 2)} width=${cw} height=${ch} rx="1.5" />` : null))}</g>`; })}
     </svg>
-    <p class="caption">32 banks across, rounds downwards. ${w > 1.1 ? "Every round after the first serves lanes that met in a bank, or the second part of a wide access." : "One round: no two lanes wait for the same bank."}</p></div>`;
+    <p class="caption">32 banks across, rounds downwards. ${w > 1.1 ? "Every round after the first serves lanes that met in a bank, or the second part of a wide access." : "One round: no two lanes wait for the same bank."} <${ChartTools} svg=${() => svgRef.current} name=${`${name}-shared-${word}s`} /></p></div>`;
 }

@@ -46,13 +46,14 @@ const SLIDERS = [
   ["dynamic", "Dynamic shared memory", 0, 232448, 256, "B"],
 ];
 
-/** start: {threads, regs, smem, dynamic} of the kernel, or the page's defaults. onChange gets every new setting. */
-export function WhatIf({ cc, start, onChange, achieved, own = true }) {
-  const [at, set] = useState(start);
+/** start: {threads, regs, smem, dynamic} of the kernel, or the page's defaults; now: the setting of a shared link. onChange gets every new setting. */
+export function WhatIf({ cc, start, now, onChange, achieved, own = true }) {
+  const [at, set] = useState(now ?? start);
   const [box, width] = useWidth(600);
   const [asked, ask] = useState(at);
   const timer = useRef(0);
-  useEffect(() => { set(start); ask(start); }, [JSON.stringify(start)]);
+  const first = useRef(true);
+  useEffect(() => { if (first.current) first.current = false; else { set(start); ask(start); } }, [JSON.stringify(start)]);
   const move = (k, v) => {
     const next = { ...at, [k]: Number(v) };
     set(next);

@@ -12,7 +12,7 @@ import { embedded, go, query, setQuery } from "../router.js";
 import { ChartTools, Finding, Mark, Panel, Prose, V, Why, copy, has, html, num, useWidth, when, whyText } from "../ui.js";
 import { Table } from "../table.js";
 import { Twin } from "../twin.js";
-import { mainPrecision, verdict, without } from "../verdict.js";
+import { mainPrecision, rooted, verdict, without } from "../verdict.js";
 import { titlesOf, unitsOf } from "./overview.js";
 import { bestRoof } from "./kernels.js";
 
@@ -28,7 +28,7 @@ function Verdict({ k, cat }) {
   const doubt = p?.percent > 1 ? html` <span class="poor">Above its roof: doubt the counters or the ceiling.</span>` : "";
   return html`<section class="answerbox" aria-label="Why it is slow">
     <p class="verdictline"><span class="qa">Why is it slow?</span> ${!x
-      ? html`Not known: no counter says how busy a unit was. ${k.profiled_launches ? "" : "No launch of this kernel was profiled."}`
+      ? html`Not known: ${k.metrics.sm_throughput?.why === "needs-gpu" ? "the model counts accesses; how busy a unit is, and what warps wait for, only a GPU tells." : k.profiled_launches ? "no counter says how busy a unit was: `--set full` counts them." : "no launch of this kernel was profiled, so there are times but no counters."}`
       : v.limit
         ? html`<b class=${x.kind === "compute" ? "compute" : "memory"}>${x.kind === "compute" ? `${x.title} arithmetic` : x.title} is the limit</b>: ${share(x)}.`
         : html`<b>No unit is at its limit</b>: the busiest, ${x.title}, is at ${share(x)}.`}${x && v.wait && !(v.limit?.kind === "compute") ? html` Warps wait mostly for <b>${(stall?.title ?? v.wait[0]).replace(/^Stall: /, "")}</b> (${format(v.wait[1], "")} of the waiting)${stall ? html`: <span class="soft">${stall.doc.replace(/^Warps waited/, "they waited").replace(/\.$/, "")}</span>` : ""}.` : ""}${doubt}</p>
@@ -55,11 +55,12 @@ function Roof({ k }) {
 
 function Occupancy({ k, cc }) {
   const o = k.occupancy ?? {};
-  const [open, set] = useState((k.findings ?? []).some((f) => /^W1[245]-/.test(f.rule)));
+  const [open, set] = useState(Boolean(query("if")) || (k.findings ?? []).some((f) => /^W1[245]-/.test(f.rule)));
+  const asked = query("if").split(",").map(Number);
   const start = { threads: k.block.reduce((a, b) => a * b, 1), regs: k.regs_per_thread ?? 32, smem: k.static_smem_bytes ?? 0, dynamic: k.dynamic_smem_bytes ?? 0 };
   return html`<${Panel} id="occupancy" title="Occupancy" note=${o.limiter && o.theoretical !== null ? `Limited by ${limitTitle(o.limiter).toLowerCase()}: ${o.blocks_per_sm} blocks, ${o.warps_per_sm} warps per SM` : ""} tools=${cc && html`<button class="quiet" aria-expanded=${String(open)} onClick=${() => set(!open)}>What if …</button>`}>
     <${Gauges} label="Occupancy" items=${[{ key: "a", title: "Achieved", cls: "c-occ", v: k.metrics.achieved_occupancy ?? o.achieved, mark: num(k.metrics, "theoretical_occupancy") }, { key: "t", title: "Theoretical", cls: "c-occt", v: k.metrics.theoretical_occupancy ?? o.theoretical }, { key: "i", title: "Issue slots used", cls: "c-sm", hint: "Cycles in which a scheduler issued: occupancy matters only while this is low", v: k.metrics.issue_rate ?? { value: null, why: "not in this answer" } }]} />
-    ${open && cc ? html`<${WhatIf} cc=${cc} start=${start} achieved=${num(k.metrics, "achieved_occupancy")} />` : o.limits && html`<${Limits} o=${o} />`}
+    ${open && cc ? html`<${WhatIf} cc=${cc} start=${start} now=${asked.length === 4 && asked.every((x) => x >= 0) ? { threads: asked[0], regs: asked[1], smem: asked[2], dynamic: asked[3] } : null} onChange=${(v) => { const s = [v.threads, v.regs, v.smem, v.dynamic].join(); setQuery({ if: s === [start.threads, start.regs, start.smem, start.dynamic].join() ? null : s }, { replace: true }); }} achieved=${num(k.metrics, "achieved_occupancy")} />` : o.limits && html`<${Limits} o=${o} />`}
   <//>`;
 }
 
@@ -88,7 +89,7 @@ function Access({ k }) {
   const c = m.shared_bank_conflicts;
   if (!["gld_requests", "gst_requests", "shared_ld_requests", "shared_st_requests"].some((key) => has(m[key]))) return html`<${Panel} id="access" title="Memory accesses" note="What one warp's request costs, on average"><p class="why">${whyText(m.gld_requests ?? {})}</p><//>`;
   return html`<${Panel} id="access" title="Memory accesses" note="What one warp's request costs, on average">
-    <div class="pics"><${Sectors} m=${m} dir="gld" /><${Sectors} m=${m} dir="gst" /><${Banks} m=${m} dir="ld" /><${Banks} m=${m} dir="st" /></div>
+    <div class="pics"><${Sectors} m=${m} dir="gld" name=${`kernel-${k.id}`} /><${Sectors} m=${m} dir="gst" name=${`kernel-${k.id}`} /><${Banks} m=${m} dir="ld" name=${`kernel-${k.id}`} /><${Banks} m=${m} dir="st" name=${`kernel-${k.id}`} /></div>
     <table class="plain"><caption class="sr">Access numbers</caption><thead><tr><th scope="col">Access</th><th class="r" scope="col">Requests</th><th class="r" scope="col">Sectors, rounds</th><th class="r" scope="col">A request</th><th class="r" scope="col">Efficiency</th></tr></thead><tbody>
       ${[["Global load", "gld_requests", "gld_sectors", "gld_sectors_per_request", "gld_efficiency"], ["Global store", "gst_requests", "gst_sectors", "gst_sectors_per_request", "gst_efficiency"], ["Shared load", "shared_ld_requests", "shared_ld_wavefronts", "shared_ld_wavefronts_per_request", null], ["Shared store", "shared_st_requests", "shared_st_wavefronts", "shared_st_wavefronts_per_request", null]].map(([t, ...ks]) => html`<tr key=${t}><th scope="row">${t}</th>${ks.map((key) => html`<td class="r" key=${key}>${key ? html`<${V} v=${m[key]} />` : ""}</td>`)}</tr>`)}
       <tr><th scope="row">Bank conflicts</th><td></td><td class="r"><${V} v=${c} /></td><td></td><td></td></tr></tbody></table>
@@ -134,7 +135,7 @@ export function Kernel({ id, kid }) {
   const cat = catalogue().data;
   const units = unitsOf(cat), titles = titlesOf(cat);
   return when(state, (d) => {
-    const k = d.kernels[0];
+    const k = { ...d.kernels[0], metrics: rooted(d.kernels[0].metrics) };
     const name = k.demangled || k.name;
     const short = shortName(name);
     const cc = d.devices?.[0]?.cc;

@@ -56,7 +56,7 @@ function KernelTimes({ id, kernels, children }) {
   const svg = useRef(null);
   const sum = kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0);
   const rest = sum - kernels.slice(0, LISTED).reduce((t, k) => t + (k.duration?.total ?? 0), 0);
-  return html`<${Panel} title="Where the time of the kernels went" note=${sum ? `${format(sum, "s")} ${kernels.length >= MANY ? `in the ${MANY} longest` : "in all"}` : ""} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-kernels`} />${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
+  return html`<${Panel} title=${sum ? "Where the time of the kernels went" : "Kernels"} note=${sum ? `${format(sum, "s")} ${kernels.length >= MANY ? `in the ${MANY} longest` : "in all"}` : ""} tools=${html`${sum > 0 && html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-kernels`} />`}${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
     <div ref=${box} class="fit"><${KernelBar} id=${id} kernels=${kernels} width=${width} svgRef=${svg} /></div><div class="bill one"><${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /></div>${children}<//>`;
 }
 
@@ -94,7 +94,7 @@ function TimeBill({ id, kernels, info }) {
   const t = state.data;
   if (!t && !state.error) return html`<${Panel} title="Where the time went"><${Loading} what="Loading the time bill" /><//>`;
   if (!t || !has(t.bill.window)) {
-    return html`<${KernelTimes} id=${id} kernels=${kernels}><p class="hint below">${info.session.source === "modelled" ? "The model has no clock: it predicts counts, not times." : profiling.n > 0 ? html`${exact(profiling.n)} launches were replayed for counters, which took WarpSight ${format(profiling.ns, "ns")} and stretched the run: shares are of the kernels' own times. ${again}` : html`No bill of the whole run: ${state.error?.message ?? whyText(t.bill.window)}.`}</p><//>`;
+    return html`<${KernelTimes} id=${id} kernels=${kernels}><p class="hint below">${info.session.source === "modelled" ? html`The model has no clock: it predicts counts, not times. On a machine with a GPU: <code>warpsight run ./your_program</code>` : profiling.n > 0 ? html`${exact(profiling.n)} launches were replayed for counters, which took WarpSight ${format(profiling.ns, "ns")} and stretched the run: shares are of the kernels' own times. ${again}` : html`No bill of the whole run: ${state.error?.message ?? whyText(t.bill.window)}.`}</p><//>`;
   }
   const parts = t.bill.parts.filter((p) => has(p.time));
   const sum = kernels.reduce((s, k) => s + (k.duration?.total ?? 0), 0), rest = sum - kernels.slice(0, LISTED).reduce((s, k) => s + (k.duration?.total ?? 0), 0);

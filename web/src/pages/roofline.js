@@ -7,7 +7,7 @@ import { exact, format, opUnit, shortName, when as time } from "../format.js";
 import { go, query, setQuery } from "../router.js";
 import { ChartTools, Mark, Panel, Segment, V, Why, html, useWidth, when } from "../ui.js";
 import { Table } from "../table.js";
-import { mainPrecision } from "../verdict.js";
+import { mainPrecision, whatIfOn } from "../verdict.js";
 import { RangeChip, useRangeKernels } from "./kernels.js";
 
 const LEVELS = ["DRAM", "L2", "L1"];
@@ -20,16 +20,6 @@ export function boardDevice(b) {
   return { index: 0, name: boardName(b), cc: b.cc, ceilings };
 }
 export const boardName = (b) => (Array.isArray(b.names) ? b.names[0] : String(b.names ?? b.name ?? "").split("|")[0]);
-
-/** What a point could reach on another board, if it keeps its share of the data-sheet roof; null where a rate is not stated. */
-export function whatIfOn(p, board, here) {
-  const bw = board.dram_bytes_per_s, peak = board.rates?.[p.precision.replaceAll("-", "_")];
-  const bwHere = here?.ceilings.find((c) => c.key === "dram_read")?.sheet;
-  let factor = null;
-  if (p.level === "DRAM" && bw && peak && p.sheet_roof) factor = Math.min(peak, bw * p.intensity) / p.sheet_roof;
-  else if (p.level === "DRAM" && bw && bwHere && p.bound === "memory" && !p.sheet_roof) factor = bw / bwHere;
-  return factor === null ? null : { factor, rate: p.flop_rate * factor, duration: (p.duration ?? 0) / factor };
-}
 
 /** Every ceiling as a table: measured (how, at which clock, when) beside the data sheet's. */
 function Ceilings({ device }) {
@@ -114,7 +104,7 @@ export function RooflinePage({ id }) {
       ${d.not_plotted.length + undrawn.length > 0 && html`<${Panel} title="Not plotted" note="A logarithmic axis has no zero">
         <ul class="unplotted">${d.not_plotted.map((n) => html`<li key=${n.kernel}><a class="mono clip" href=${`/sessions/${id}/kernels/${n.kernel}`} title=${n.demangled ?? n.name}>${shortName(n.name)}</a> <${Why} v=${n} /></li>`)}${undrawn.map((p) => html`<li key=${"u" + p.kernel + p.level + p.precision}><a class="mono clip" href=${`/sessions/${id}/kernels/${p.kernel}`} title=${p.demangled ?? p.name}>${shortName(p.name)}</a> <span class="why">no bytes counted at ${p.level}</span></li>`)}</ul><//>`}
       ${device && html`<${Ceilings} device=${device} />`}
-      <section class="panel flush tall"><${Table} columns=${columns} rows=${shown} sort="-duration" rowKey=${(p) => p.kernel + p.level + p.precision} rowLink=${(p) => `/sessions/${id}/kernels/${p.kernel}`} selected=${chosen ? chosen + levels[0] + main.get(chosen) : undefined} name=${`session-${id}-roofline`} caption="The same points as a table" empty="No kernel has a point at this level and precision." /></section>
+      <section class="panel flush tall"><${Table} columns=${columns} sortKey="sort" rows=${shown} sort="-duration" rowKey=${(p) => p.kernel + p.level + p.precision} rowLink=${(p) => `/sessions/${id}/kernels/${p.kernel}`} selected=${chosen ? chosen + levels[0] + main.get(chosen) : undefined} name=${`session-${id}-roofline`} caption="The same points as a table" empty="No kernel has a point at this level and precision." /></section>
     </div>`;
   }, "Loading the roofline");
 }

@@ -53,7 +53,7 @@ export function Sessions() {
       ${failed && html`<${Failure} error=${failed} />`}
       ${gone && html`<div class="ask" role="alertdialog" aria-label="Delete a session"><p>Delete <b>${gone.name || gone.exe}</b> (session ${gone.id}, ${exact(gone.launches)} launches) from the database? This cannot be undone.</p>
         <button class="danger" onClick=${async () => { const id = gone.id; setGone(null); try { await send("DELETE", "/sessions/" + id); setFailed(null); location.reload(); } catch (e) { setFailed(e); } }}>Delete</button><button onClick=${() => setGone(null)}>Keep</button></div>`}
-      <section class="panel flush"><${Table} columns=${columns} rows=${list} rowKey=${(s) => s.id} rowLink=${(s) => "/sessions/" + s.id} caption="Sessions, newest first" empty=${html`No session matches “${find}”.`} /></section>
+      <section class="panel flush"><${Table} columns=${columns} sortKey="sort" rows=${list} rowKey=${(s) => s.id} rowLink=${(s) => "/sessions/" + s.id} caption="Sessions, newest first" empty=${html`No session matches “${find}”.`} /></section>
       ${d.next && html`<p><button onClick=${() => setSize(Math.min(1000, size * 3))}>Show more</button></p>`}
       <p class="legend">${Object.entries(SOURCES).map(([k, [, doc]]) => html`<span key=${k}><${Mark} source=${k} /> ${doc}</span>`)}</p></div>`;
   }, "Loading sessions");
