@@ -62,6 +62,50 @@ double ws_rule_busiest(const struct ws_rule_input *in)
                 fmax(ws_rule_metric(in, WS_M_l2_throughput), ws_rule_metric(in, WS_M_dram_throughput)));
 }
 
+/* part / whole, at most all of it; all where there is no whole. */
+static double left_of(double part, double whole)
+{
+    return whole > 0 ? fmin(fmax(part, 0) / whole, 1) : 1;
+}
+
+double ws_rule_running(const struct ws_rule_input *in)
+{
+    struct ws_value active = in->metric[WS_M_sm_active_cycles_max], elapsed = in->metric[WS_M_elapsed_cycles];
+    if (!ws_has(active) || !ws_has(elapsed) || !(elapsed.number > 0))
+        return 1;
+    return fmin(fmax(active.number / elapsed.number, 0), 1);
+}
+
+double ws_rule_saving(const struct ws_rule_input *in, const struct ws_rule_left *left)
+{
+    double now = ws_rule_busiest(in);
+    double then = fmax(
+        fmax(ws_rule_metric(in, WS_M_sm_throughput) * left->sm, ws_rule_metric(in, WS_M_l1_throughput) * left->l1),
+        fmax(ws_rule_metric(in, WS_M_l2_throughput) * left->l2, ws_rule_metric(in, WS_M_dram_throughput) * left->dram));
+    return now > 0 ? ws_rule_running(in) * (1 - then / now) : 0;
+}
+
+double ws_rule_issue_room(const struct ws_rule_input *in)
+{
+    return fmax(1 - ws_rule_metric(in, WS_M_issue_rate) / WS_NCU_ISSUE_GATE, 0);
+}
+
+double ws_rule_waiting(const struct ws_rule_input *in, double share)
+{
+    return ws_rule_running(in) * fmin(share, ws_rule_issue_room(in));
+}
+
+double ws_rule_local_gain(const struct ws_rule_input *in)
+{
+    double requests = ws_rule_metric(in, WS_M_local_ld_requests) + ws_rule_metric(in, WS_M_local_st_requests);
+    double share = ws_rule_metric(in, WS_M_local_share), instructions = ws_rule_metric(in, WS_M_inst_executed);
+    struct ws_rule_left left = {left_of(instructions - requests, instructions), 1 - share, 1 - share, 1 - share};
+    double waits = ws_rule_stall_share_if_known(in, WS_M_stall_long_scoreboard) +
+                   ws_rule_stall_share_if_known(in, WS_M_stall_lg_throttle);
+    double gain = ws_rule_saving(in, &left);
+    return ws_has(in->metric[WS_M_issue_rate]) ? fmax(gain, ws_rule_waiting(in, waits * share)) : gain;
+}
+
 #define LEAST_OCCUPANCY 0.80 /* NCU */
 
 bool ws_rule_occupancy(const struct ws_rule_input *in, struct ws_finding *finding, enum ws_occ_limit limiter)
@@ -73,7 +117,7 @@ bool ws_rule_occupancy(const struct ws_rule_input *in, struct ws_finding *findin
     ws_rule_evidence(finding, "theoretical_occupancy", occupancy);
     ws_rule_evidence(finding, "blocks_per_sm", in->occupancy->blocks_per_sm);
     ws_rule_evidence(finding, "issue_rate", issue);
-    ws_rule_gain(in, finding, fmin(1 - issue, 1 - occupancy));
+    ws_rule_gain(in, finding, fmin(ws_rule_issue_room(in), 1 - occupancy));
     return true;
 }
 
@@ -90,6 +134,15 @@ double ws_rule_stall_share(const struct ws_rule_input *in, enum ws_metric_id sta
     double all = ws_rule_metric(in, WS_M_stall_total) + ws_rule_metric(in, WS_M_stall_selected) +
                  ws_rule_metric(in, WS_M_stall_not_selected);
     return all > 0 ? ws_rule_metric(in, stall) / all : 0;
+}
+
+double ws_rule_stall_share_if_known(const struct ws_rule_input *in, enum ws_metric_id stall)
+{
+    const enum ws_metric_id needed[] = {stall, WS_STALL_NEEDS};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!ws_has(in->metric[needed[i]]))
+            return 0;
+    return ws_rule_stall_share(in, stall);
 }
 
 double ws_rule_stall_cycles(const struct ws_rule_input *in, enum ws_metric_id stall)
@@ -113,26 +166,20 @@ bool ws_rule_access(const struct ws_rule_input *in, bool stores, struct ws_rule_
     return true;
 }
 
-/* part / whole, 0 where there is no whole. */
-static double share_of(double part, double whole)
+double ws_rule_access_gain(const struct ws_rule_input *in)
 {
-    return whole > 0 ? fmax(part, 0) / whole : 0;
-}
-
-double ws_rule_access_gain(const struct ws_rule_input *in, bool stores)
-{
-    struct ws_rule_access a;
-    double ld = ws_rule_metric(in, WS_M_gld_sectors), st = ws_rule_metric(in, WS_M_gst_sectors);
-    double missed = ld * (1 - ws_rule_metric(in, WS_M_l1_hit_rate_ld)); /* loads that reach L2; every store does */
-    double read = ws_rule_metric(in, WS_M_dram_read_bytes);
-    double l1, l2, dram = 0;
-    if (!ws_rule_access(in, stores, &a))
-        return 0;
-    l1 = share_of(a.sectors - a.ideal, ld + st);
-    l2 = share_of(stores ? a.sectors - a.ideal : missed - fmin(a.ideal, missed), missed + st);
-    /* Stores have no DRAM term: what a kernel writes leaves L2 later, and other kernels' lines leave meanwhile. */
-    if (!stores)
-        dram = share_of(read - a.ideal * SECTOR_BYTES, read + ws_rule_metric(in, WS_M_dram_write_bytes));
-    return fmax(ws_rule_metric(in, WS_M_l1_throughput) * l1,
-                fmax(ws_rule_metric(in, WS_M_l2_throughput) * l2, ws_rule_metric(in, WS_M_dram_throughput) * dram));
+    struct ws_rule_access loads = {.sectors = 0}, stores = {.sectors = 0};
+    struct ws_rule_left left = {.sm = 1};
+    double read = ws_rule_metric(in, WS_M_dram_read_bytes), write = ws_rule_metric(in, WS_M_dram_write_bytes);
+    double missed, useful_read, l2;
+    (void)ws_rule_access(in, false, &loads);
+    (void)ws_rule_access(in, true, &stores);
+    missed = loads.sectors * (1 - ws_rule_metric(in, WS_M_l1_hit_rate_ld)); /* reach L2; every store does */
+    useful_read = fmin(read, loads.ideal * SECTOR_BYTES);
+    left.l1 = left_of(loads.ideal + stores.ideal, loads.sectors + stores.sectors);
+    l2 = missed + stores.sectors + read / SECTOR_BYTES;
+    left.l2 = left_of(fmin(loads.ideal, missed) + stores.ideal + useful_read / SECTOR_BYTES, l2);
+    /* What is written leaves L2 later, and other kernels' lines leave meanwhile: stores have no part in DRAM. */
+    left.dram = left_of(useful_read + write, read + write);
+    return ws_rule_saving(in, &left);
 }

@@ -143,6 +143,7 @@ struct ws_rule {
 #define WS_NCU_ISSUE_GATE 0.80    /* schedulers that issue more often than this have nothing to gain (NCU) */
 #define WS_NCU_LATENCY_ISSUE 0.60 /* below this a kernel can be bound by latency (NCU) */
 #define WS_NCU_BUSY 0.60          /* a unit at this share of its peak is the bottleneck (NCU) */
+#define WS_NCU_FULL 0.80          /* from here on a unit counts as full (NCU) */
 #define WS_MIN_DURATION_S \
     10e-6                  /* shorter kernels are all start and end: their stall shares move with cache state (suite) */
 #define WS_LEAST_GAIN 0.01 /* below this a finding is noise */
@@ -175,6 +176,30 @@ double ws_rule_waves(const struct ws_rule_input *in);
 double ws_rule_busiest(const struct ws_rule_input *in);
 #define WS_BUSIEST_NEEDS WS_M_sm_throughput, WS_M_l1_throughput, WS_M_l2_throughput, WS_M_dram_throughput
 
+/* --- how much a repair saves ------------------------------------------------------------------------
+ * A repair takes work from some units. The kernel then takes as long as its busiest unit has left to do, at the
+ * efficiency that the busiest unit has now: time after / time before = max(use x left) / max(use). Only the time in
+ * which SMs run can shrink: what a kernel takes to start and end stays. Checked against bad and good twins on an H200:
+ * `warpsight kernels verify` prints estimated and measured gain of each. */
+
+/* Share of each unit's work that is left after the repair, 0…1. */
+struct ws_rule_left {
+    double sm, l1, l2, dram;
+};
+/* The share of the time saved, 0…1. Needs WS_BUSIEST_NEEDS; uses ws_rule_running. */
+double ws_rule_saving(const struct ws_rule_input *in, const struct ws_rule_left *left);
+/* Share of the elapsed cycles in which the busiest SM was active; 1 where that was not collected. */
+double ws_rule_running(const struct ws_rule_input *in);
+/* How much shorter the kernel could be if schedulers issued as often as pays, 80 % of the cycles (NCU's gate).
+ * Needs WS_M_issue_rate. */
+double ws_rule_issue_room(const struct ws_rule_input *in);
+/* The same for a repair that frees waiting warps: their share of all warp-cycles, at most the room to issue. */
+double ws_rule_waiting(const struct ws_rule_input *in, double share);
+/* What W24 and W25 save: local memory's share of the work of each unit, or of the waiting for it if that is more.
+ * Needs WS_LOCAL_GAIN_NEEDS. */
+double ws_rule_local_gain(const struct ws_rule_input *in);
+#define WS_LOCAL_GAIN_NEEDS WS_BUSIEST_NEEDS, WS_M_local_ld_requests, WS_M_local_st_requests, WS_M_inst_executed
+
 /* The common part of W12, W14 and W15: occupancy is low because of this limiter and nothing is busy.
  * Adds evidence and gain. Needs WS_M_theoretical_occupancy, WS_M_issue_rate, WS_BUSIEST_NEEDS. */
 bool ws_rule_occupancy(const struct ws_rule_input *in, struct ws_finding *finding, enum ws_occ_limit limiter);
@@ -188,6 +213,8 @@ bool ws_rule_at_register_cap(const struct ws_launch *launch);
 /* Share of all warp-cycles, issuing ones included, that one stall_<reason> took: what the thresholds
  * of NCU mean. (stall_share_<reason> is a share of the stalled ones only.) */
 double ws_rule_stall_share(const struct ws_rule_input *in, enum ws_metric_id stall);
+/* The same where none of these metrics is in needs: 0 if one is missing. */
+double ws_rule_stall_share_if_known(const struct ws_rule_input *in, enum ws_metric_id stall);
 #define WS_STALL_NEEDS WS_M_stall_total, WS_M_stall_selected, WS_M_stall_not_selected
 /* Mean cycles a warp waited for that reason per instruction it issued. */
 double ws_rule_stall_cycles(const struct ws_rule_input *in, enum ws_metric_id stall);
@@ -203,12 +230,10 @@ struct ws_rule_access {
 bool ws_rule_access(const struct ws_rule_input *in, bool stores, struct ws_rule_access *out);
 #define WS_ACCESS_NEEDS \
     WS_M_gld_requests, WS_M_gld_sectors, WS_M_gld_bytes, WS_M_gst_requests, WS_M_gst_sectors, WS_M_gst_bytes
-/* The access formula: max over L1, L2 and DRAM of utilisation x excess share of that level's traffic,
- * where the excess is what loads (or stores) move beyond their ideal. Needs WS_ACCESS_NEEDS and
- * WS_ACCESS_GAIN_NEEDS. Checked against bad and good twins on an H200. */
-double ws_rule_access_gain(const struct ws_rule_input *in, bool stores);
-#define WS_ACCESS_GAIN_NEEDS                                                                                 \
-    WS_M_l1_throughput, WS_M_l2_throughput, WS_M_dram_throughput, WS_M_l1_hit_rate_ld, WS_M_dram_read_bytes, \
-        WS_M_dram_write_bytes
+/* What a repair of the global accesses saves: what loads and stores move beyond their ideal leaves L1, L2 (as
+ * requests of L1 and as fills from DRAM) and DRAM. Loads and stores together: one order of the indices moves both.
+ * Needs WS_ACCESS_NEEDS and WS_ACCESS_GAIN_NEEDS. Checked against bad and good twins on an H200. */
+double ws_rule_access_gain(const struct ws_rule_input *in);
+#define WS_ACCESS_GAIN_NEEDS WS_BUSIEST_NEEDS, WS_M_l1_hit_rate_ld, WS_M_dram_read_bytes, WS_M_dram_write_bytes
 
 #endif

@@ -14,7 +14,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
     if (!ws_rule_access(in, false, &a) || a.bytes_per_sector >= LEAST_USEFUL_BYTES ||
         a.sectors_per_request <= MOST_SECTORS || a.share < LEAST_SHARE)
         return false;
-    ws_rule_gain(in, f, ws_rule_access_gain(in, false));
+    ws_rule_gain(in, f, ws_rule_access_gain(in));
     ws_rule_evidence(f, "gld_bytes_per_sector", a.bytes_per_sector);
     ws_rule_evidence(f, "gld_sectors_per_request", a.sectors_per_request);
     ws_rule_evidence(f, "ideal_sectors_per_request", a.ideal / a.requests);
@@ -24,9 +24,16 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
 
 /* Numbers of the strided read, the two matrix additions, the offset copy and the naive matrix product. */
 static const struct ws_rule_case cases[] = {
-    {"stride 2", true, 0.20, 0.02,
+    {"stride 2: L2 and its fills shrink to two thirds", true, 0.3333, 0.0001,
      .facts = {WS_FACTS_LOADS(65536, 524288, 8388608), WS_FACTS_STORES(65536, 262144, 8388608),
                WS_FACTS_BUSY(0.2, 0.6, 0.5, 0.4), WS_FACT(l1_hit_sectors_ld, 0), WS_FACTS_DRAM(16777216, 0)}},
+    {"stride 2, a quarter of the time start and end", true, 0.25, 0.0001,
+     .facts = {WS_FACTS_LOADS(65536, 524288, 8388608), WS_FACTS_STORES(65536, 262144, 8388608),
+               WS_FACTS_BUSY(0.2, 0.6, 0.5, 0.4), WS_FACT(l1_hit_sectors_ld, 0), WS_FACTS_DRAM(16777216, 0),
+               WS_FACT(sm_active_cycles_max, 7500), WS_FACT(elapsed_cycles, 10000)}},
+    {"stride 2, but the SM has as much to do as before", true, 0, 1e-9,
+     .facts = {WS_FACTS_LOADS(65536, 524288, 8388608), WS_FACTS_STORES(65536, 262144, 8388608),
+               WS_FACTS_BUSY(0.9, 0.6, 0.5, 0.4), WS_FACT(l1_hit_sectors_ld, 0), WS_FACTS_DRAM(16777216, 0)}},
     {"one row per lane", true,
      .facts = {WS_FACTS_LOADS(65536, 2097152, 8388608), WS_FACTS_STORES(32768, 1048576, 4194304)}},
     {"coalesced", false, .facts = {WS_FACTS_LOADS(65536, 262144, 8388608), WS_FACTS_STORES(32768, 131072, 4194304)}},
@@ -50,8 +57,8 @@ const struct ws_rule ws_rule_w01_uncoalesced_loads = {
     .advice = "Each 32-byte sector fetched for loads carries only {gld_bytes_per_sector} useful bytes "
               "({gld_sectors_per_request} sectors per request, {ideal_sectors_per_request} would do). Let threadIdx.x "
               "walk the contiguous dimension, or stage the tile in shared memory.",
-    .formula =
-        "max over L1, L2, DRAM of utilisation x share of that level's traffic that loads move beyond their ideal",
+    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: what loads and stores would "
+               "move at their ideal, of what they move now (L2 fills from DRAM too)",
     .when_not = "Where L1 serves the other parts of each sector soon after (see its hit rate), the sectors cost L1 "
                 "only. A broadcast operand is no case: one sector serves all lanes.",
     .source = "thresholds between measured twins (H200): offset by one element 25.6 bytes and 5 sectors, stride 2 16 "

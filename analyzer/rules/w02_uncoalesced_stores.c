@@ -12,7 +12,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
     if (!ws_rule_access(in, true, &a) || a.bytes_per_sector >= LEAST_USEFUL_BYTES ||
         a.sectors_per_request <= MOST_SECTORS || a.share < LEAST_SHARE)
         return false;
-    ws_rule_gain(in, f, ws_rule_access_gain(in, true));
+    ws_rule_gain(in, f, ws_rule_access_gain(in));
     ws_rule_evidence(f, "gst_sectors_per_request", a.sectors_per_request);
     ws_rule_evidence(f, "ideal_sectors_per_request", a.ideal / a.requests);
     ws_rule_evidence(f, "gst_bytes_per_sector", a.bytes_per_sector);
@@ -20,9 +20,9 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
     return true;
 }
 
-/* The matrix addition with x = row: 917,504 of the 1,310,720 sectors that reach L2 are excess, at 75 % busy. */
+/* The matrix addition with x = row: of 1,572,864 sectors that L2 moves (262,144 of them fills), 655,360 would do. */
 static const struct ws_rule_case cases[] = {
-    {"x = row", true, 0.525, 0.005,
+    {"x = row", true, 0.5833, 0.0001,
      .facts = {WS_FACTS_LOADS(65536, 2097152, 8388608), WS_FACTS_STORES(32768, 1048576, 4194304),
                WS_FACTS_BUSY(0.1, 0.6, 0.75, 0.09), WS_FACT(l1_hit_sectors_ld, 1835008),
                WS_FACTS_DRAM(8388608, 6200000)}},
@@ -43,7 +43,8 @@ const struct ws_rule ws_rule_w02_uncoalesced_stores = {
     .advice =
         "Stores touch {gst_sectors_per_request} sectors per request where {ideal_sectors_per_request} suffice; stores "
         "are not merged by L1, so each costs L2 traffic. Swap the index roles or transpose through shared memory.",
-    .formula = "max over L1 and L2 of utilisation x share of that level's traffic that stores move beyond their ideal",
+    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: what loads and stores would "
+               "move at their ideal, of what they move now (L2 fills from DRAM too)",
     .when_not = "If the layout of the output is given by others and L2 is idle, a transposing store may still be the "
                 "cheapest place for the transposition.",
     .source = "thresholds as W01; CUDA Best Practices Guide, coalesced access",

@@ -24,7 +24,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
         if (!ws_rule_access(in, true, &a) || !is_misaligned(&a))
             return false;
     }
-    ws_rule_gain(in, f, ws_rule_access_gain(in, stores));
+    ws_rule_gain(in, f, ws_rule_access_gain(in));
     ws_rule_evidence(f, "sectors_per_request", a.sectors_per_request);
     ws_rule_evidence(f, "bytes_per_sector", a.bytes_per_sector);
     ws_rule_evidence(f, "stores", stores);
@@ -55,7 +55,8 @@ const struct ws_rule ws_rule_w03_misaligned = {
            "touches the same sector, so a cache mostly has it already.",
     .advice = "The start address is not a multiple of 32 bytes: {sectors_per_request} sectors per request, one more "
               "than needed and mostly served by cache. Expect below 5 %.",
-    .formula = "max over L1, L2, DRAM of utilisation x excess share of that level's traffic",
+    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: what loads and stores would "
+               "move at their ideal, of what they move now (L2 fills from DRAM too)",
     .when_not = "A halo or an odd row pitch forces it; padding the pitch to 32 bytes is then the only repair, and "
                 "seldom worth it.",
     .source = "offset copy on an H200: 25 % more sectors cost 1 to 5 % of the time; CUDA Best Practices Guide, "

@@ -13,7 +13,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
     ws_rule_evidence(f, "long_scoreboard_share", share);
     ws_rule_evidence(f, "busiest_unit", busiest);
     ws_rule_evidence(f, "issue_rate", issue);
-    ws_rule_gain(in, f, fmin(1 - issue, 1 - busiest));
+    ws_rule_gain(in, f, ws_rule_waiting(in, 1 - busiest / WS_NCU_FULL));
     return true;
 }
 
@@ -21,7 +21,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
     WS_FACT(stall_##reason, cycles), WS_FACT(stall_selected, selected), WS_FACT(stall_not_selected, not_selected)
 
 static const struct ws_rule_case cases[] = {
-    {"pointer chase, one chain", true, 0.75, 1e-9,
+    {"pointer chase, one chain", true, 0.6875, 1e-9,
      .facts = {WS_FACTS_BUSY(0.1, 0.2, 0.25, 0.2), WS_FACTS_ISSUE(0.05), STALLED(long_scoreboard, 95e6, 1e6, 1e4),
                WS_FACT(duration, 1e-3)}},
     {"memory is busy", false,
@@ -47,7 +47,7 @@ const struct ws_rule ws_rule_w16_latency_bound = {
            "loads per warp; if that is too little, no unit is busy and all wait.",
     .advice = "No unit is busy: warps wait {cycles_waiting} cycles per instruction for loads. Issue independent loads "
               "before using them (unroll, two or more chains per thread, cp.async).",
-    .formula = "min(1 - issue rate, 1 - utilisation of the busiest unit)",
+    .formula = "running x min(1 - issue rate / 0.8, 1 - utilisation of the busiest unit / 0.8)",
     .when_not = "A chain of dependent loads (a list, a tree) has no independent ones to issue: then only more chains "
                 "at once help.",
     .source = "Nsight Compute (60 %, 60 %, 30 %); 10 us because shorter kernels are start and end",

@@ -11,7 +11,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
     ws_rule_evidence(f, "short_scoreboard_share", share);
     ws_rule_evidence(f, "issue_rate", issue);
     ws_rule_evidence(f, "cycles_waiting", ws_rule_stall_cycles(in, WS_M_stall_short_scoreboard));
-    ws_rule_gain(in, f, fmin(share, 1 - issue));
+    ws_rule_gain(in, f, ws_rule_waiting(in, share + ws_rule_stall_share_if_known(in, WS_M_stall_mio_throttle)));
     return true;
 }
 
@@ -20,6 +20,8 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
 static const struct ws_rule_case cases[] = {
     {"special functions", true, 0.45, 0.005,
      .facts = {STALLED(short_scoreboard, 45e6, 10e6, 45e6), WS_FACTS_ISSUE(0.3)}},
+    {"and the queue before them", true, 0.7, 0.005,
+     .facts = {STALLED(short_scoreboard, 45e6, 10e6, 20e6), WS_FACT(stall_mio_throttle, 25e6), WS_FACTS_ISSUE(0.1)}},
     {"26 %, as in the transpose", false, .facts = {STALLED(short_scoreboard, 26e6, 10e6, 64e6), WS_FACTS_ISSUE(0.3)}},
     {"the schedulers are busy", false, .facts = {STALLED(short_scoreboard, 45e6, 10e6, 45e6), WS_FACTS_ISSUE(0.9)}},
 };
@@ -32,7 +34,8 @@ const struct ws_rule ws_rule_w19_short_scoreboard = {
            "once wait for it.",
     .advice = "Warps wait {cycles_waiting} cycles per instruction for shared memory or special functions "
               "({short_scoreboard_share:%} of warp time). Check bank conflicts, keep values in registers.",
-    .formula = "min(share of warp-cycles, 1 - issue rate)",
+    .formula = "running x min(share of warp-cycles together with mio_throttle, the queue before the same units, 1 - "
+               "issue rate / 0.8)",
     .when_not = "Where bank conflicts are the cause, W05 speaks.",
     .source = "Nsight Compute (30 %, 80 %)",
     .bad = "sfu (expected)",

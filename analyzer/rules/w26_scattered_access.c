@@ -14,7 +14,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
 {
     struct ws_rule_access a;
     double hit = ws_rule_metric(in, WS_M_l2_read_hit_rate), busy = ws_rule_metric(in, WS_M_dram_throughput);
-    double read = ws_rule_metric(in, WS_M_dram_read_bytes), all = read + ws_rule_metric(in, WS_M_dram_write_bytes);
+    double read = ws_rule_metric(in, WS_M_dram_read_bytes);
     if (!ws_rule_access(in, false, &a) || a.bytes_per_sector >= LEAST_USEFUL_BYTES || hit >= MOST_HIT_RATE ||
         busy < LEAST_DRAM || read >= STRIDE_OVERFETCH * 32 * ws_rule_metric(in, WS_M_l2_read_sectors))
         return false;
@@ -26,7 +26,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
         f->advice =
             "Random addresses defeat L1 and L2 (L2 hit rate {l2_read_hit_rate:%}). Sort or bin the indices; keep the "
             "hot part smaller than L2.";
-    ws_rule_gain(in, f, all > 0 ? busy * fmax(read - 32 * a.ideal, 0) / all : 0);
+    ws_rule_gain(in, f, ws_rule_access_gain(in));
     return true;
 }
 
@@ -34,8 +34,9 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
 #define GATHER WS_FACTS_LOADS(1048576, 18874368, 134217728), WS_FACTS_STORES(524288, 2097152, 67108864)
 
 static const struct ws_rule_case cases[] = {
-    {"gather by random index", true, 0.647, 0.001,
-     .facts = {GATHER, L2(0.2), WS_FACT(dram_throughput, 0.8), WS_FACTS_DRAM(1e9, 7e7)}},
+    {"gather by random index", true, 0.8148, 0.0001,
+     .facts = {GATHER, L2(0.2), WS_FACTS_BUSY(0.06, 0.18, 0.86, 0.63), WS_FACT(l1_hit_sectors_ld, 0),
+               WS_FACTS_DRAM(1140712960, 89458176)}},
     {"L2 holds it", false, .facts = {GATHER, L2(0.9), WS_FACT(dram_throughput, 0.8), WS_FACTS_DRAM(1e9, 7e7)}},
     {"DRAM is not busy", false, .facts = {GATHER, L2(0.2), WS_FACT(dram_throughput, 0.2), WS_FACTS_DRAM(1e9, 7e7)}},
     {"sorted", false,
@@ -56,13 +57,15 @@ const struct ws_rule ws_rule_w26_scattered_access = {
         "Addresses without order use one sector of what each miss fetches, and the rest is gone before it is wanted.",
     .advice = "Random addresses defeat L1 and L2 (L2 hit rate {l2_read_hit_rate:%}). Sort or bin the indices; keep the "
               "hot part below {l2_size_bytes:b}, the size of L2.",
-    .formula = "DRAM utilisation x (DRAM bytes read - 32 x ideal sectors) / DRAM bytes",
+    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: what loads and stores would "
+               "move at their ideal, of what they move now (L2 fills from DRAM too)",
     .when_not = "Sorting costs a pass of its own: it pays where the same indices are used several times.",
     .source = "thresholds of the catalogue; 45 % instead of 50 % because a plain stream with 64-byte fills reads 50 %",
     .bad = "gather (scattered)",
     .good = "gather (sorted)",
     .needs = WS_NEEDS(WS_ACCESS_NEEDS, WS_M_l2_read_hit_rate, WS_M_l2_read_sectors, WS_M_dram_throughput,
-                      WS_M_dram_read_bytes, WS_M_dram_write_bytes),
+                      WS_M_dram_read_bytes),
+    .gain_needs = WS_NEEDS(WS_ACCESS_GAIN_NEEDS),
     .check = check,
     WS_CASES(cases),
 };

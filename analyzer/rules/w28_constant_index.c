@@ -12,7 +12,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
     ws_rule_evidence(f, "imc_miss_share", share);
     ws_rule_evidence(f, "issue_rate", issue);
     ws_rule_evidence(f, "cycles_waiting", ws_rule_stall_cycles(in, WS_M_stall_imc_miss));
-    ws_rule_gain(in, f, fmin(share, 1 - issue));
+    ws_rule_gain(in, f, ws_rule_waiting(in, share));
     return true;
 }
 
@@ -36,7 +36,7 @@ const struct ws_rule ws_rule_w28_constant_index = {
         "cannot follow, makes every warp wait for each constant.",
     .advice = "Warps wait {cycles_waiting} cycles per instruction for constants ({imc_miss_share:%} of warp time): the "
               "constant cache misses. Make the table smaller, or keep it in shared or global memory.",
-    .formula = "min(share of warp-cycles, 1 - issue rate)",
+    .formula = "running x min(share of warp-cycles, 1 - issue rate / 0.8)",
     .when_not =
         "Not under 10 us: the first use of each constant misses, and a replayed kernel starts cold. Lanes that read "
         "different constants wait as short_scoreboard and mio_throttle instead (seen on an H200): see W19.",
