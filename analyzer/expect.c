@@ -16,8 +16,8 @@ static const struct {
                  {"<", WS_EXPECT_LESS},   {">", WS_EXPECT_GREATER},     {"~", WS_EXPECT_NEAR}};
 #define OPERATORS (sizeof operators / sizeof *operators)
 
-/* The longest line has 7 words: launch NAME KEY OP NUMBER CLASS TOL. */
-#define WORDS 7
+/* The longest line has 8 words: twin RULE from BAD to GOOD work N. */
+#define WORDS 8
 
 const char *ws_expect_op_name(enum ws_expect_op op)
 {
@@ -133,17 +133,41 @@ static int read_launch(struct ws_expect_reader *reader, const struct ws_word *wo
     return 1;
 }
 
+static bool is_rule(struct ws_word word)
+{
+    return word.length == 3 && word.at[0] == 'W' && is_digit(word.at[1]) && is_digit(word.at[2]);
+}
+
 /* fires|quiet RULE on NAME */
 static int read_rule(struct ws_expect_reader *reader, const struct ws_word *words, unsigned count,
                      struct ws_expect *item)
 {
     if (count != 4 || !is(words[2], "on"))
         return complain(reader, -WS_ESYNTAX, "a rule line is: fires W05 on NAME, or quiet W05 on NAME");
-    if (words[1].length != 3 || words[1].at[0] != 'W' || !is_digit(words[1].at[1]) || !is_digit(words[1].at[2]))
+    if (!is_rule(words[1]))
         return complain(reader, -WS_ESYNTAX, "a rule is written W and two digits");
     item->kind = is(words[0], "fires") ? WS_EXPECT_FIRES : WS_EXPECT_QUIET;
     item->rule = words[1];
     item->name = words[3];
+    return 1;
+}
+
+/* twin RULE from BAD to GOOD [work N] */
+static int read_twin(struct ws_expect_reader *reader, const struct ws_word *words, unsigned count,
+                     struct ws_expect *item)
+{
+    if ((count != 6 && count != 8) || !is(words[2], "from") || !is(words[4], "to") ||
+        (count == 8 && !is(words[6], "work")))
+        return complain(reader, -WS_ESYNTAX, "a twin line is: twin W05 from BAD to GOOD, or … GOOD work 4");
+    if (!is_rule(words[1]))
+        return complain(reader, -WS_ESYNTAX, "a rule is written W and two digits");
+    item->kind = WS_EXPECT_TWIN;
+    item->rule = words[1];
+    item->name = words[3];
+    item->good = words[5];
+    item->work = 1;
+    if (count == 8 && (!read_number(words[7], &item->work) || !(item->work > 0)))
+        return complain(reader, -WS_ESYNTAX, "the work must be a number above 0");
     return 1;
 }
 
@@ -172,7 +196,9 @@ static int read_line(struct ws_expect_reader *reader, const char *line, size_t l
         return read_launch(reader, words, count, item);
     if (is(words[0], "fires") || is(words[0], "quiet"))
         return read_rule(reader, words, count, item);
-    return complain(reader, -WS_ESYNTAX, "a line begins with id, launch, fires, quiet or #");
+    if (is(words[0], "twin"))
+        return read_twin(reader, words, count, item);
+    return complain(reader, -WS_ESYNTAX, "a line begins with id, launch, fires, quiet, twin or #");
 }
 
 void ws_expect_open(struct ws_expect_reader *reader, const char *text, size_t length)
@@ -248,6 +274,8 @@ enum ws_verdict ws_expect_judge(const struct ws_expect *expect, const struct ws_
     if (expect->kind != WS_EXPECT_VALUE) {
         if (got)
             *got = value;
+        if (expect->kind == WS_EXPECT_TWIN)
+            return WS_VERDICT_UNKNOWN;
         return judge_rule(expect, facts->fired(facts->user, expect->name, expect->rule));
     }
     is_launched = facts->value(facts->user, expect->name, expect->key, &value);

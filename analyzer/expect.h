@@ -7,6 +7,9 @@
  *   launch NAME KEY OP NUMBER CLASS [TOL]       OP: == <= >= < > ~     e.g. launch transpose<1> gld_sectors == 32768 U
  *   fires W05 on NAME                           the rule must fire
  *   quiet W05 on NAME                           the rule must run and not fire
+ *   twin W05 from BAD to GOOD [work N]          BAD is GOOD with the defect of that rule: what the rule expects to
+ *                                               gain on BAD can be held against their times. GOOD does N times
+ *                                               the work of BAD (1 if left out). No expectation, so never judged.
  *
  * CLASS says how far the number carries: U follows from addresses and source semantics on every GPU, C was
  * read from the machine code of one compiler, D depends on limits of the device. TOL belongs to ~ and
@@ -17,7 +20,7 @@
 
 #include "metrics.h"
 
-enum ws_expect_kind { WS_EXPECT_VALUE, WS_EXPECT_FIRES, WS_EXPECT_QUIET };
+enum ws_expect_kind { WS_EXPECT_VALUE, WS_EXPECT_FIRES, WS_EXPECT_QUIET, WS_EXPECT_TWIN, WS_EXPECT_KINDS };
 enum ws_expect_op {
     WS_EXPECT_EQUAL,
     WS_EXPECT_LESS_EQUAL,
@@ -37,8 +40,10 @@ struct ws_word {
 struct ws_expect {
     enum ws_expect_kind kind;
     unsigned line;       /* from 1 */
-    struct ws_word name; /* the kernel */
-    struct ws_word rule; /* FIRES, QUIET: "W05" */
+    struct ws_word name; /* the kernel; TWIN: the bad one */
+    struct ws_word rule; /* FIRES, QUIET, TWIN: "W05" */
+    struct ws_word good; /* TWIN */
+    double work;         /* TWIN: of the good one, in those of the bad; > 0 */
     /* VALUE: */
     enum ws_metric_id key;
     enum ws_expect_op op;
@@ -83,8 +88,8 @@ enum ws_verdict {
     WS_VERDICT_COUNT
 };
 
-/* Judge one line. *got is the value looked up (VALUE), else missing; it may be NULL.
- * An upper or lower bound is judged as if it were the number: grades are shown, not excused. */
+/* Judge one line that expects something (a TWIN is UNKNOWN). *got is the value looked up (VALUE), else missing; it may
+ * be NULL. An upper or lower bound is judged as if it were the number: grades are shown, not excused. */
 enum ws_verdict ws_expect_judge(const struct ws_expect *expect, const struct ws_expect_facts *facts,
                                 struct ws_value *got);
 

@@ -6,6 +6,7 @@
 #include "../analyzer/err.h"
 #include "../analyzer/gpus.h"
 #include "api.h"
+#include "scorecard.h"
 #include "session_cache.h"
 #include "verify.h"
 
@@ -13,14 +14,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What `kernels verify --json` says of one session; a program's twin has another session, so those are not here. */
+static int put_verified(const struct ws_session *session, struct ws_json *j)
+{
+    const struct ws_score_source source = {session, ws_missing(WS_WHY_NOT_COLLECTED, NULL)};
+    struct ws_verify_tally tally;
+    struct ws_scorecard card;
+    int err = ws_scorecard_make(&source, 1, NULL, &card);
+    if (err == 0) {
+        ws_json_object(j);
+        err = ws_verify_json_members(session, false, j, &tally);
+        ws_json_key(j, "scorecard");
+        ws_scorecard_json(j, &card, false);
+        ws_json_end(j);
+    }
+    ws_scorecard_fini(&card);
+    return err;
+}
+
 void ws_api_verify(struct ws_call *call)
 {
-    struct ws_verify_tally tally;
     const struct ws_cached *c;
     int err;
     if (ws_call_unchanged(call) || !ws_call_session(call, call->request->ids[0], &c))
         return;
-    err = ws_verify_json(c->session, false, ws_call_json(call), &tally);
+    err = put_verified(c->session, ws_call_json(call));
     ws_session_cache_give(c);
     if (err != 0)
         ws_call_fail_store(call, err);

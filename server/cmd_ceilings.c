@@ -9,10 +9,10 @@
 #include "cli.h"
 #include "cmd.h"
 #include "handover.h"
-#include "install.h"
 #include "json.h"
 #include "paths.h"
 #include "reader.h"
+#include "reference.h"
 #include "store.h"
 #include "text.h"
 
@@ -22,12 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define COMMAND "ceilings"
-#define KERNELS "warpsight-kernels"
 enum { OUTPUT_MAX = 1 << 20, EXIT_NO_GPU = 77 };
 
 enum { OPT_SHOW, OPT_JSON };
@@ -39,54 +37,22 @@ static const struct ws_option options[] = {
 
 /* --- running the micro-kernels --------------------------------------------------------------------- */
 
-/* All that fd gives, NUL-ended; NULL if it cannot be read or is longer than a megabyte. Free it. */
-static char *read_all(int fd)
-{
-    char *text = malloc(OUTPUT_MAX + 1);
-    size_t used = 0;
-    ssize_t n = 1;
-    while (text && n > 0 && used < OUTPUT_MAX) {
-        n = read(fd, text + used, OUTPUT_MAX - used);
-        if (n < 0 && errno == EINTR)
-            n = 1;
-        else if (n > 0)
-            used += (size_t)n;
-    }
-    if (!text || n != 0) {
-        free(text);
-        return NULL;
-    }
-    text[used] = 0;
-    return text;
-}
-
-static void become_kernels(const char *program, int out)
-{
-    if (dup2(out, STDOUT_FILENO) >= 0)
-        execl(program, KERNELS, COMMAND, (char *)NULL);
-    _exit(127);
-}
-
 /* Run them. *text: their output, to be freed. Returns a status to exit with. */
-static int run_kernels(const char *program, char **text)
+static int run_kernels(char **text)
 {
-    int ends[2];
-    int status = 0;
-    pid_t child;
-    fflush(NULL);
-    if (pipe(ends) != 0)
-        return ws_cli_failed(COMMAND, "cannot make a pipe");
-    child = fork();
-    if (child == 0)
-        become_kernels(program, ends[1]);
-    close(ends[1]);
-    *text = child > 0 ? read_all(ends[0]) : NULL;
-    close(ends[0]);
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return ws_cli_failed(COMMAND, "cannot run %s", program);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_GPU)
+    char program[WS_REFERENCE_PATH];
+    char *arguments[] = {WS_REFERENCE_PROGRAM, COMMAND, NULL};
+    int ended = 0;
+    int status = ws_reference_find(COMMAND, program);
+    if (status != WS_EXIT_OK)
+        return status;
+    fprintf(stderr, "==WARPSIGHT== measuring the ceilings of this GPU: some seconds on an otherwise idle board\n");
+    status = ws_reference_run(COMMAND, program, arguments, false, text, &ended);
+    if (status != WS_EXIT_OK)
+        return status;
+    if (ended == WS_REFERENCE_NO_GPU)
         return ws_cli_failed(COMMAND, "there is no GPU here that could be measured");
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    if (ended != 0)
         return ws_cli_failed(COMMAND, "the measurement did not run to a good end");
     return *text ? WS_EXIT_OK : ws_cli_failed(COMMAND, "the measurement wrote no result");
 }
@@ -191,13 +157,8 @@ static int store_text(const char *text)
 
 static int measure(void)
 {
-    char program[WS_PATH_MAX];
     char *text = NULL;
-    int status;
-    if (ws_install_find(KERNELS, program, sizeof program) != 0)
-        return ws_cli_failed(COMMAND, "%s is not there: it is built where nvcc is", KERNELS);
-    fprintf(stderr, "==WARPSIGHT== measuring the ceilings of this GPU: some seconds on an otherwise idle board\n");
-    status = run_kernels(program, &text);
+    int status = run_kernels(&text);
     if (status == WS_EXIT_OK)
         status = store_text(text);
     free(text);

@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: MIT
  * cmd_kernels.c: `warpsight kernels`: the reference kernels and their known answers.
  * list: what there is. verify: holds a session against every .expect line and says expected, measured, verdict.
- * Read on: verify.c (judges). */
+ * Read on: verify.c (judges), scorecard.c (our advice against the twins), verify_run.c (runs everything here). */
 #include "cli.h"
 #include "cmd.h"
 #include "json.h"
 #include "reader.h"
+#include "scorecard.h"
+#include "text.h"
+#include "timeline_facts.h"
 #include "verify.h"
+#include "verify_run.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define COMMAND "kernels"
-#define RUN_NAME "kernels-verify"
 
-enum { OPT_ALL, OPT_STRICT, OPT_JSON };
+enum { SESSIONS_MAX = WS_VERIFY_RUNS };
+
+enum { OPT_ALL, OPT_STRICT, OPT_NCU, OPT_JSON };
 static const struct ws_option options[] = {
-    {"all", 'a', NULL, "verify: print every line, not only those that do not hold"},
+    {"all", 'a', NULL, "verify SESSION: print every line, not only those that do not hold"},
     {"strict", 0, NULL, "verify: a line that cannot be judged fails, too"},
+    {"ncu", 0, "FILE",
+     "verify: what Nsight Compute estimates, from ncu --set full --csv --page details (plain or .gz)"},
     {"json", 0, NULL, "as JSON"},
     {NULL, 0, NULL, NULL},
 };
 
 struct request {
-    const char *what, *session;
+    const char *what, *ncu;
+    const char *sessions[SESSIONS_MAX]; /* [count]; none: run everything here */
+    size_t count;
     bool all, strict, json;
 };
 
@@ -45,7 +51,7 @@ static int list(const struct request *r)
         return WS_EXIT_OK;
     }
     for (size_t i = 0; i < ws_verify_files(); i++) {
-        unsigned count[3];
+        unsigned count[WS_EXPECT_KINDS];
         struct ws_word id = ws_verify_count(i, count);
         printf("%-5.*s %-16s %3u values, %2u rules must fire, %2u must stay quiet\n", (int)id.length, id.at,
                ws_verify_file_name(i), count[WS_EXPECT_VALUE], count[WS_EXPECT_FIRES], count[WS_EXPECT_QUIET]);
@@ -54,6 +60,15 @@ static int list(const struct request *r)
 }
 
 /* --- verify --------------------------------------------------------------------------------------- */
+
+/* The sessions to verify, loaded. */
+struct bench {
+    struct ws_store *store;
+    struct ws_score_source sources[SESSIONS_MAX];
+    struct ws_session *sessions[SESSIONS_MAX]; /* owned; the same as the sources' */
+    size_t count;
+    struct ws_ncu *ncu;
+};
 
 static void print_line(void *state, const struct ws_verify_line *line)
 {
@@ -68,68 +83,185 @@ static void print_line(void *state, const struct ws_verify_line *line)
            line->expect->name.at, expected, found);
 }
 
-static int verify_session(struct request *r, const struct ws_session *session)
+static void print_summary(const struct ws_session *session, const struct ws_verify_tally *tally)
 {
-    struct ws_json json = {.out = stdout, .pretty = true};
-    struct ws_verify_tally tally;
-    int err =
-        r->json ? ws_verify_json(session, r->strict, &json, &tally) : ws_verify_session(session, print_line, r, &tally);
-    if (err != 0)
-        return ws_cli_failed(COMMAND, "out of memory");
-    if (r->json)
-        putchar('\n');
-    else
-        printf("session %lld (%s, %s): %u expectations hold, %u broken, %u not judged\n", (long long)session->row.id,
-               *session->row.name ? session->row.name : session->row.exe, session->row.source,
-               tally.count[WS_VERDICT_HOLDS], tally.count[WS_VERDICT_BROKEN], ws_verify_open_lines(&tally));
-    return ws_verify_is_good(&tally, r->strict) ? WS_EXIT_OK : WS_EXIT_FAILED;
+    printf("session %lld (%s, %s): %u expectations hold, %u broken, %u not judged\n", (long long)session->row.id,
+           *session->row.name ? session->row.name : session->row.exe, session->row.source,
+           tally->count[WS_VERDICT_HOLDS], tally->count[WS_VERDICT_BROKEN], ws_verify_open_lines(tally));
 }
 
-/* `warpsight run --set full warpsight-kernels all`, its report thrown away. Returns a status to exit with. */
-static int measure(void)
+static void add_points(struct ws_table *table, struct ws_value share)
 {
-    char self[4096];
-    char kernels[4200];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    int status = 0;
-    pid_t child;
-    if (n <= 0)
-        return ws_cli_failed(COMMAND, "cannot tell where this program lies");
-    self[n] = 0;
-    snprintf(kernels, sizeof kernels, "%.*s/warpsight-kernels", (int)(strrchr(self, '/') - self), self);
-    if (access(kernels, X_OK) != 0)
-        return ws_cli_failed(COMMAND, "there is no %s: build it with nvcc, or name a session to verify", kernels);
-    fflush(NULL);
-    child = fork();
-    if (child == 0) {
-        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        if (null >= 0)
-            (void)dup2(null, STDOUT_FILENO);
-        execl(self, "warpsight", "run", "--set", "full", "--require-kernels", "--name", RUN_NAME, kernels, "all",
-              (char *)NULL);
-        _exit(127);
+    if (ws_has(share))
+        ws_table_printf(table, "%.1f %%", share.number * 100);
+    else
+        ws_table_add(table, "-");
+}
+
+/* Global estimates stand as they are; where there is only a local one it is shown as such, and has no error. */
+static void add_ncu(struct ws_table *table, const struct ws_score *score)
+{
+    if (!ws_has(score->ncu.global) && ws_has(score->ncu.local))
+        ws_table_printf(table, "(local %.1f %%)", score->ncu.local.number * 100);
+    else
+        add_points(table, score->ncu.global);
+    add_points(table, ws_score_error_of(score->ncu.global, score->measured));
+}
+
+static void print_error(const char *whose, struct ws_score_error error)
+{
+    if (error.count > 0)
+        printf("%s: median absolute error %.1f points over %zu twins\n", whose, error.median.number * 100, error.count);
+}
+
+static void print_scorecard(const struct ws_scorecard *card, bool with_ncu)
+{
+    static const char *const titles[] = {"rule",     "bad twin", "good twin",      "estimated",
+                                         "measured", "error",    "Nsight Compute", "its error"};
+    struct ws_text_out out;
+    struct ws_table table;
+    if (card->count == 0)
+        return;
+    ws_text_init(&out, stdout);
+    out.width = 0; /* the last column is a number: never cut */
+    ws_table_init(&table, with_ncu ? "lllrrrrr" : "lllrrr");
+    for (size_t i = 0; i < (with_ncu ? 8 : 6); i++)
+        ws_table_add(&table, titles[i]);
+    for (size_t i = 0; i < card->count; i++) {
+        const struct ws_score *s = &card->at[i];
+        ws_table_printf(&table, "%.*s", (int)s->rule.length, s->rule.at);
+        ws_table_printf(&table, "%.*s", (int)s->bad.length, s->bad.at);
+        ws_table_printf(&table, "%.*s", (int)s->good.length, s->good.at);
+        add_points(&table, s->estimated);
+        add_points(&table, s->measured);
+        add_points(&table, ws_score_error_of(s->estimated, s->measured));
+        if (with_ncu)
+            add_ncu(&table, s);
     }
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return ws_cli_failed(COMMAND, "cannot start warpsight run");
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return ws_cli_failed(COMMAND, "the reference kernels did not run to a good end%s",
-                             WIFEXITED(status) && WEXITSTATUS(status) == 77 ? ": there is no GPU here" : "");
+    printf("\nScorecard of our advice: the share of its time that the bad twin can save, estimated and measured\n");
+    ws_table_print(&table, &out);
+    print_error("our estimates", card->ours);
+    if (with_ncu) {
+        print_error("Nsight Compute's", card->ncu);
+        print_error("ours over the same twins", card->ours_where_ncu);
+    }
+    putchar('\n');
+}
+
+static int print_text(struct request *r, const struct bench *b, const struct ws_scorecard *card, bool *good)
+{
+    struct ws_verify_tally tallies[SESSIONS_MAX];
+    unsigned holds = 0, broken = 0, open = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        if (ws_verify_session(b->sessions[i], print_line, r, &tallies[i]) != 0)
+            return ws_cli_failed(COMMAND, "out of memory");
+        *good = *good && ws_verify_is_good(&tallies[i], r->strict);
+        holds += tallies[i].count[WS_VERDICT_HOLDS];
+        broken += tallies[i].count[WS_VERDICT_BROKEN];
+        open += ws_verify_open_lines(&tallies[i]);
+    }
+    print_scorecard(card, b->ncu != NULL);
+    for (size_t i = 0; i < b->count; i++)
+        print_summary(b->sessions[i], &tallies[i]);
+    if (b->count > 1)
+        printf("%zu sessions: %u expectations hold, %u broken, %u not judged\n", b->count, holds, broken, open);
+    return WS_EXIT_OK;
+}
+
+static int print_json(const struct request *r, const struct bench *b, const struct ws_scorecard *card, bool *good)
+{
+    struct ws_json json = {.out = stdout, .pretty = true};
+    int err = 0;
+    ws_json_object(&json);
+    if (b->count > 1) {
+        ws_json_key(&json, "sessions");
+        ws_json_array(&json);
+    }
+    for (size_t i = 0; i < b->count && err == 0; i++) {
+        struct ws_verify_tally tally;
+        if (b->count > 1)
+            err = ws_verify_json(b->sessions[i], r->strict, &json, &tally);
+        else
+            err = ws_verify_json_members(b->sessions[i], r->strict, &json, &tally);
+        *good = *good && ws_verify_is_good(&tally, r->strict);
+    }
+    if (b->count > 1) {
+        ws_json_end(&json);
+        ws_json_put_bool(&json, "verified", *good);
+    }
+    ws_json_key(&json, "scorecard");
+    ws_scorecard_json(&json, card, b->ncu != NULL);
+    ws_json_end(&json);
+    putchar('\n');
+    return err == 0 ? WS_EXIT_OK : ws_cli_failed(COMMAND, "out of memory");
+}
+
+static int judge(struct request *r, const struct bench *b)
+{
+    struct ws_scorecard card;
+    bool good = true;
+    int status = WS_EXIT_OK;
+    if (ws_scorecard_make(b->sources, b->count, b->ncu, &card) != 0)
+        status = ws_cli_failed(COMMAND, "out of memory");
+    else
+        status = r->json ? print_json(r, b, &card, &good) : print_text(r, b, &card, &good);
+    ws_scorecard_fini(&card);
+    return status == WS_EXIT_OK && !good ? WS_EXIT_FAILED : status;
+}
+
+static int load(struct bench *b, const char *which)
+{
+    struct ws_timeline_facts *facts = malloc(sizeof *facts);
+    struct ws_session *session = NULL;
+    int status =
+        facts ? ws_reader_session(COMMAND, b->store, which, &session) : ws_cli_failed(COMMAND, "out of memory");
+    if (status == WS_EXIT_OK) {
+        int err = ws_timeline_facts_load(b->store, session, facts);
+        b->sessions[b->count] = session;
+        b->sources[b->count++] = (struct ws_score_source){session, err == 0 ? facts->value[WS_T_window]
+                                                                            : ws_missing(WS_WHY_NOT_COLLECTED, NULL)};
+    }
+    free(facts);
+    return status;
+}
+
+static int read_ncu(const char *path, struct ws_ncu **ncu)
+{
+    char message[200];
+    if (!path)
+        return WS_EXIT_OK;
+    if (ws_ncu_read(path, ncu, message, sizeof message) != 0)
+        return ws_cli_failed(COMMAND, "--ncu %s: %s", path, message);
+    if (ws_ncu_left_out(*ncu) > 0)
+        fprintf(stderr, "==WARPSIGHT== %zu rows of %s could not be read\n", ws_ncu_left_out(*ncu), path);
     return WS_EXIT_OK;
 }
 
 static int verify(struct request *r)
 {
-    struct ws_store *store = NULL;
-    struct ws_session *session = NULL;
-    int status = r->session ? WS_EXIT_OK : measure();
+    struct ws_verify_runs runs = {.count = 0};
+    struct bench *b = calloc(1, sizeof *b);
+    int status = b ? read_ncu(r->ncu, &b->ncu) : ws_cli_failed(COMMAND, "out of memory");
+    if (status == WS_EXIT_OK && r->count == 0) {
+        status = ws_verify_run(COMMAND, &runs);
+        r->all = true; /* who runs everything wants to see it */
+        for (size_t i = 0; i < runs.count; i++)
+            r->sessions[r->count++] = runs.names[i];
+    }
     if (status == WS_EXIT_OK)
-        status = ws_reader_open(COMMAND, &store);
+        status = ws_reader_open(COMMAND, &b->store);
+    for (size_t i = 0; i < r->count && status == WS_EXIT_OK; i++)
+        status = load(b, r->sessions[i]);
     if (status == WS_EXIT_OK)
-        status = ws_reader_session(COMMAND, store, r->session, &session);
-    if (status == WS_EXIT_OK)
-        status = verify_session(r, session);
-    ws_report_free(session);
-    ws_store_close(store);
+        status = judge(r, b);
+    for (size_t i = 0; b && i < b->count; i++)
+        ws_report_free(b->sessions[i]);
+    if (b) {
+        ws_store_close(b->store);
+        ws_ncu_free(b->ncu);
+    }
+    free(b);
+    ws_verify_runs_fini(&runs);
     return status;
 }
 
@@ -147,23 +279,28 @@ static int read_option(struct request *r, int found, const char *value)
     case OPT_JSON:
         r->json = true;
         break;
+    case OPT_NCU:
+        r->ncu = value;
+        break;
     default:
         if (!r->what)
             r->what = value;
-        else if (!r->session)
-            r->session = value;
+        else if (r->count < SESSIONS_MAX)
+            r->sessions[r->count++] = value;
         else
-            return ws_cli_usage_error(COMMAND, "one session at a time: '%s' or '%s'", r->session, value);
+            return ws_cli_usage_error(COMMAND, "at most %d sessions", SESSIONS_MAX);
     }
     return WS_EXIT_OK;
 }
 
 int ws_cmd_kernels(int argc, char **argv)
 {
-    struct ws_cli cli = {.usage = "list | verify [SESSION] [options]",
+    struct ws_cli cli = {.usage = "list | verify [SESSION…] [options]",
                          .about = "The reference kernels and their known answers. verify without SESSION runs them "
-                                  "here, on the GPU, with every counter; with SESSION (an id or a name) it judges that "
-                                  "one. Exit status 1: something expected does not hold.",
+                                  "here, on the GPU: the kernels with every counter, each host program in a session of "
+                                  "its own; with SESSIONs (ids or names) it judges those. Where both twins of a pair "
+                                  "were run it prints what our advice promised and what the twins' times show. Exit "
+                                  "status 1: something expected does not hold.",
                          .options = options,
                          .argc = argc,
                          .argv = argv};
@@ -178,7 +315,7 @@ int ws_cmd_kernels(int argc, char **argv)
         if (status != WS_EXIT_OK)
             return status;
     }
-    if (r.what && strcmp(r.what, "list") == 0 && !r.session)
+    if (r.what && strcmp(r.what, "list") == 0 && r.count == 0)
         return ws_cli_finish(COMMAND, list(&r));
     if (r.what && strcmp(r.what, "verify") == 0)
         return ws_cli_finish(COMMAND, verify(&r));

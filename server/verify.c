@@ -39,12 +39,12 @@ const char *ws_verify_file_text(size_t file)
     return files[file].text;
 }
 
-struct ws_word ws_verify_count(size_t file, unsigned count[3])
+struct ws_word ws_verify_count(size_t file, unsigned count[WS_EXPECT_KINDS])
 {
     struct ws_expect_reader reader;
     struct ws_expect line;
     int more;
-    count[0] = count[1] = count[2] = 0;
+    memset(count, 0, WS_EXPECT_KINDS * sizeof *count);
     ws_expect_open(&reader, files[file].text, strlen(files[file].text));
     while ((more = ws_expect_next(&reader, &line)) != 0)
         if (more == 1)
@@ -102,8 +102,7 @@ static enum ws_expect_fired fired_in(const struct ws_findings *f, struct ws_word
     return WS_RULE_QUIET;
 }
 
-/* Whether the session is `warpsight-kernels run NAME`: a word of its command line is the name. */
-static bool is_session_of(const struct ws_session *session, struct ws_word name)
+bool ws_verify_is_program(const struct ws_session *session, struct ws_word name)
 {
     char word[80];
     snprintf(word, sizeof word, "\"%.*s\"", (int)name.length, name.at);
@@ -124,7 +123,8 @@ static enum ws_expect_fired fired(void *user, struct ws_word name, struct ws_wor
 {
     struct bench *bench = user;
     if (is_of_session(rule))
-        return is_session_of(bench->session, name) ? fired_in(bench->session->timeline, rule) : WS_RULE_NO_LAUNCH;
+        return ws_verify_is_program(bench->session, name) ? fired_in(bench->session->timeline, rule)
+                                                          : WS_RULE_NO_LAUNCH;
     return seek(bench, name) ? fired_in(&bench->report->findings, rule) : WS_RULE_NO_LAUNCH;
 }
 
@@ -142,7 +142,7 @@ static bool is_session_of_program(const struct ws_session *session)
         int more;
         ws_expect_open(&reader, files[i].text, strlen(files[i].text));
         while ((more = ws_expect_next(&reader, &line)) != 0)
-            if (more == 1 && is_program(&reader) && is_session_of(session, line.name))
+            if (more == 1 && is_program(&reader) && ws_verify_is_program(session, line.name))
                 return true;
     }
     return false;
@@ -185,6 +185,8 @@ int ws_verify_session(const struct ws_session *session, void (*each)(void *state
         while ((more = ws_expect_next(&reader, &line)) != 0) {
             struct ws_verify_line judged = {
                 i, reader.id, &line, NULL, ws_missing(WS_WHY_NOT_COLLECTED, NULL), WS_VERDICT_UNKNOWN};
+            if (more == 1 && line.kind == WS_EXPECT_TWIN) /* scorecard.c */
+                continue;
             if (more != 1) { /* tests/flow holds every line to parse */
                 tally->count[WS_VERDICT_UNKNOWN]++;
                 continue;
@@ -289,10 +291,10 @@ static void put_line(void *state, const struct ws_verify_line *line)
     ws_json_end(j);
 }
 
-int ws_verify_json(const struct ws_session *session, bool strict, struct ws_json *j, struct ws_verify_tally *tally)
+int ws_verify_json_members(const struct ws_session *session, bool strict, struct ws_json *j,
+                           struct ws_verify_tally *tally)
 {
     int err;
-    ws_json_object(j);
     ws_json_put_int(j, "session", session->row.id);
     ws_json_put_text(j, "source", session->row.source);
     ws_json_key(j, "lines");
@@ -303,6 +305,14 @@ int ws_verify_json(const struct ws_session *session, bool strict, struct ws_json
     ws_json_put_uint(j, "broken", tally->count[WS_VERDICT_BROKEN]);
     ws_json_put_uint(j, "not_judged", ws_verify_open_lines(tally));
     ws_json_put_bool(j, "verified", ws_verify_is_good(tally, strict));
+    return err;
+}
+
+int ws_verify_json(const struct ws_session *session, bool strict, struct ws_json *j, struct ws_verify_tally *tally)
+{
+    int err;
+    ws_json_object(j);
+    err = ws_verify_json_members(session, strict, j, tally);
     ws_json_end(j);
     return err;
 }
@@ -311,7 +321,7 @@ void ws_verify_json_files(struct ws_json *j)
 {
     ws_json_array(j);
     for (size_t i = 0; i < FILES; i++) {
-        unsigned count[3];
+        unsigned count[WS_EXPECT_KINDS];
         struct ws_word id = ws_verify_count(i, count);
         ws_json_object_line(j);
         put_word(j, "id", id);
@@ -319,6 +329,7 @@ void ws_verify_json_files(struct ws_json *j)
         ws_json_put_uint(j, "values", count[WS_EXPECT_VALUE]);
         ws_json_put_uint(j, "fires", count[WS_EXPECT_FIRES]);
         ws_json_put_uint(j, "quiet", count[WS_EXPECT_QUIET]);
+        ws_json_put_uint(j, "twins", count[WS_EXPECT_TWIN]);
         ws_json_end(j);
     }
     ws_json_end(j);

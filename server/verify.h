@@ -15,7 +15,10 @@ size_t ws_verify_files(void);
 const char *ws_verify_file_name(size_t file);
 const char *ws_verify_file_text(size_t file);
 /* How many lines of each kind a file has (by enum ws_expect_kind), and its id; lent. */
-struct ws_word ws_verify_count(size_t file, unsigned count[3]);
+struct ws_word ws_verify_count(size_t file, unsigned count[WS_EXPECT_KINDS]);
+
+/* Whether the session is `warpsight-kernels run NAME`: a word of its command line is the name. */
+bool ws_verify_is_program(const struct ws_session *session, struct ws_word name);
 
 /* One line of a file, judged. */
 struct ws_verify_line {
@@ -44,8 +47,10 @@ void ws_verify_expected(const struct ws_expect *line, char *out, size_t cap);
 void ws_verify_measured(const struct ws_verify_line *line, char *out, size_t cap);
 
 /* {"session","source","lines":[…],"holds","broken","not_judged","verified"}. -WS_ENOMEM: what was written is then to be
- * thrown away. */
+ * thrown away. Its members without the braces, for objects that add some. */
 int ws_verify_json(const struct ws_session *session, bool strict, struct ws_json *j, struct ws_verify_tally *tally);
+int ws_verify_json_members(const struct ws_session *session, bool strict, struct ws_json *j,
+                           struct ws_verify_tally *tally);
 
 /* [{"id","name","values","fires","quiet"}…] */
 void ws_verify_json_files(struct ws_json *j);

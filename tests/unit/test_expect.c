@@ -25,7 +25,9 @@ TEST(each_kind_of_line_is_read)
                                "  launch\tvec_add dram_read_bytes ~ 134217728 D ±0.3%\n"
                                "launch k l1_hit_rate_ld ~ 0.5 C ±0.25\n"
                                "fires W05 on transpose<1>\n"
-                               "quiet W05 on transpose<2>";
+                               "quiet W05 on transpose<2>\n"
+                               "twin W05 from transpose<1> to transpose<2>\n"
+                               "twin W09 from small_grid<8> to small_grid<1056> work 132";
     struct ws_expect_reader reader;
     struct ws_expect item;
     ws_expect_open(&reader, text, sizeof text - 1);
@@ -49,6 +51,12 @@ TEST(each_kind_of_line_is_read)
     REQUIRE(ws_expect_next(&reader, &item) == 1);
     CHECK_INT(item.kind, WS_EXPECT_QUIET);
     CHECK(word_is(item.name, "transpose<2>"));
+    REQUIRE(ws_expect_next(&reader, &item) == 1);
+    CHECK_INT(item.kind, WS_EXPECT_TWIN);
+    CHECK(word_is(item.rule, "W05") && word_is(item.name, "transpose<1>") && word_is(item.good, "transpose<2>"));
+    CHECK_NEAR(item.work, 1, 0);
+    REQUIRE(ws_expect_next(&reader, &item) == 1);
+    CHECK_NEAR(item.work, 132, 0);
     CHECK_INT(ws_expect_next(&reader, &item), 0);
     CHECK_INT(ws_expect_next(&reader, &item), 0);
 }
@@ -79,6 +87,14 @@ TEST(a_bad_line_is_refused_with_its_number_and_the_rest_is_read)
         {"fires W05-bank-conflicts on k", -WS_ESYNTAX},
         {"quiet Wxx on k", -WS_ESYNTAX},
         {"quiet W05 on", -WS_ESYNTAX},
+        {"twin W05 from a", -WS_ESYNTAX},
+        {"twin W05 of a to b", -WS_ESYNTAX},
+        {"twin W05 from a to b work", -WS_ESYNTAX},
+        {"twin W05 from a to b does 4", -WS_ESYNTAX},
+        {"twin W05 from a to b work 0", -WS_ESYNTAX},
+        {"twin W05 from a to b work -1", -WS_ESYNTAX},
+        {"twin W05 from a to b work x", -WS_ESYNTAX},
+        {"twin W5 from a to b", -WS_ESYNTAX},
         {"id K11", -WS_ESYNTAX},
         {"expect k", -WS_ESYNTAX},
     };
@@ -314,14 +330,15 @@ TEST(every_file_of_the_reference_kernels_is_readable)
 
 TEST(a_text_cut_at_any_byte_ends_and_is_not_read_past)
 {
-    static const char text[] = "id K1\nlaunch k gld_sectors ~ 5 U ±1%\nfires W05 on k\nquiet W06 on k\n";
+    static const char text[] = "id K1\nlaunch k gld_sectors ~ 5 U ±1%\nfires W05 on k\nquiet W06 on k\n"
+                               "twin W05 from k to m work 2\n";
     for (size_t length = 0; length < sizeof text; length++)
-        CHECK(read_exactly(text, length, false, "") <= 3);
+        CHECK(read_exactly(text, length, false, "") <= 4);
     for (size_t at = 0; at < sizeof text - 1; at++)
         for (int byte = 0; byte < 256; byte += 5) {
             char copy[sizeof text];
             memcpy(copy, text, sizeof text);
             copy[at] = (char)byte;
-            CHECK(read_exactly(copy, sizeof text - 1, false, "") <= 5);
+            CHECK(read_exactly(copy, sizeof text - 1, false, "") <= 6);
         }
 }

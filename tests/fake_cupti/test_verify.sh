@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_verify.sh: `warpsight kernels verify` without a session: everything that warpsight-kernels lists is run under the
+# collector and judged. The kernels are those of the fake driver under a script in place of warpsight-kernels: what is
+# tested is the way from the list to the verdicts. Known answers themselves need a GPU (tests/gpu) or a recorded session.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+: "${B:=build}"
+if [ ! -x "$B/fake/fake_app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
+    echo "SKIP verify: no CUPTI headers, so there is no collector library"
+    exit 77
+fi
+scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/verify.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+export WARPSIGHT_DB="$scratch/db" WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$PWD/$B/fake"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+unset CUDA_INJECTION64_PATH LD_PRELOAD WARPSIGHT_SESSION WARPSIGHT_NAME
+failed=0
+check() { # check NAME STATUS
+    if [ "$2" -eq 0 ]; then echo "PASS $1"; else echo "FAIL $1: status $status; stdout: $(head -c 400 "$scratch/out"); stderr: $(head -c 600 "$scratch/err")"; failed=1; fi
+}
+mkdir "$scratch/bin"
+cp "$B/warpsight" "$B/libwarpsight.so" "$B/libwarpsight-cupti.so" "$scratch/bin/"
+ws=$scratch/bin/warpsight
+verify() { "$ws" kernels verify "$@" >"$scratch/out" 2>"$scratch/err" </dev/null; status=$?; }
+
+verify
+check "without warpsight-kernels it says so in one line" $([ $status -eq 1 ] && [ "$(wc -l <"$scratch/err")" -eq 1 ] && grep -q 'warpsight-kernels is not there' "$scratch/err"; echo $?)
+
+cat >"$scratch/bin/warpsight-kernels" <<'SH'
+#!/bin/sh
+echo "warpsight-kernels: no CUDA GPU here" >&2
+[ "$1" = list ] && exec echo '{"kernels":[]}'
+exit 77
+SH
+chmod +x "$scratch/bin/warpsight-kernels"
+verify
+check "without a GPU it says so in one line, exit 1" $([ $status -eq 1 ] && [ "$(wc -l <"$scratch/err")" -eq 1 ] && grep -q 'there is no GPU here' "$scratch/err" && [ ! -s "$scratch/out" ]; echo $?)
+check "and records nothing" $([ ! -e "$scratch/db" ]; echo $?)
+
+cat >"$scratch/bin/warpsight-kernels" <<SH
+#!/bin/sh
+echo "\$*" >>"$scratch/calls"
+case \$1 in
+list) echo '{"kernels":[{"id":"K01","name":"vec_add","kind":"kernel","variants":["vec_add"]},
+ {"id":"H6","name":"launch_storm","kind":"program","variants":["launch_storm_direct","launch_storm_graph"]},
+ {"id":"H1","name":"round_trip","kind":"program","variants":["round_trip_resident"]},
+ {"id":"H8","name":"failing_calls","kind":"program","variants":["failing_calls_bad"]}]}' ;;
+run) case \$2 in failing_calls_bad) exec "$PWD/$B/fake/fake_app" basic 3 ;; *) exec "$PWD/$B/fake/fake_app" basic 0 ;; esac ;;
+*) exec "$PWD/$B/fake/fake_app" basic 0 ;;
+esac
+SH
+verify
+grep -v '^list' "$scratch/calls" | sed 1d >"$scratch/ran"
+printf 'all --repeat 4\nrun launch_storm_direct\nrun launch_storm_graph\nrun round_trip_resident\nrun failing_calls_bad\n' | cmp -s - "$scratch/ran"
+check "the kernels run once, each variant of a program on its own" $?
+"$ws" list sessions --json >"$scratch/sessions" 2>>"$scratch/err"
+jq -e '[.sessions[].name] == ["kernels-verify-failing_calls_bad","kernels-verify-round_trip_resident","kernels-verify-launch_storm_graph","kernels-verify-launch_storm_direct","kernels-verify"]' "$scratch/sessions" >/dev/null
+check "a session each" $?
+sqlite3 "$WARPSIGHT_DB" "SELECT session.name || ' ' || settings FROM process JOIN session ON session.id = session_id" >"$scratch/settings" 2>>"$scratch/err"
+grep -q '^kernels-verify .*full' "$scratch/settings" && grep -q '^kernels-verify-launch_storm_direct .*trace,api' "$scratch/settings" &&
+    grep -q '^kernels-verify-round_trip_resident .*core,memory,throughput,api' "$scratch/settings"
+check "kernels with every counter; programs traced, but with counters where a rule needs them" $?
+grep -qE '^no launch vec_add +expected fp32_add == 16777216 +measured no launch in this session' "$scratch/out" &&
+    grep -qE '^(broken|unknown|holds) +launch_storm_direct +expected W30 fires' "$scratch/out"
+check "every line has expected, measured and verdict" $?
+grep -qE '^5 sessions: [0-9]+ expectations hold, [0-9]+ broken, [0-9]+ not judged$' "$scratch/out" && [ $status -eq 1 ]
+check "the summary comes last, and what does not hold is exit 1" $?
+verify kernels-verify-launch_storm_direct kernels-verify-launch_storm_graph --json
+jq -e '(.sessions | length == 2) and (.sessions[0].lines | length > 0) and .scorecard.twins[0].rule == "W30" and .scorecard.twins[0].bad_time > 0' "$scratch/out" >/dev/null
+check "recorded sessions of twin programs are held against each other" $?
+exit $failed
