@@ -212,14 +212,16 @@ static int judge(struct request *r, const struct bench *b)
 static int load(struct bench *b, const char *which)
 {
     struct ws_timeline_facts *facts = malloc(sizeof *facts);
+    struct ws_value window = ws_missing(WS_WHY_NOT_COLLECTED, NULL);
     struct ws_session *session = NULL;
-    int status =
-        facts ? ws_reader_session(COMMAND, b->store, which, &session) : ws_cli_failed(COMMAND, "out of memory");
+    int status = facts ? ws_reader_session(COMMAND, b->store, which, &session) : WS_EXIT_FAILED;
+    if (!facts)
+        return ws_cli_failed(COMMAND, "out of memory");
     if (status == WS_EXIT_OK) {
-        int err = ws_timeline_facts_load(b->store, session, facts);
+        if (ws_timeline_facts_load(b->store, session, facts) == 0)
+            window = facts->value[WS_T_window];
         b->sessions[b->count] = session;
-        b->sources[b->count++] = (struct ws_score_source){session, err == 0 ? facts->value[WS_T_window]
-                                                                            : ws_missing(WS_WHY_NOT_COLLECTED, NULL)};
+        b->sources[b->count++] = (struct ws_score_source){session, window};
     }
     free(facts);
     return status;
@@ -237,11 +239,22 @@ static int read_ncu(const char *path, struct ws_ncu **ncu)
     return WS_EXIT_OK;
 }
 
+static int load_and_judge(struct request *r, struct bench *b)
+{
+    int status = ws_reader_open(COMMAND, &b->store);
+    for (size_t i = 0; i < r->count && status == WS_EXIT_OK; i++)
+        status = load(b, r->sessions[i]);
+    return status == WS_EXIT_OK ? judge(r, b) : status;
+}
+
 static int verify(struct request *r)
 {
     struct ws_verify_runs runs = {.count = 0};
     struct bench *b = calloc(1, sizeof *b);
-    int status = b ? read_ncu(r->ncu, &b->ncu) : ws_cli_failed(COMMAND, "out of memory");
+    int status;
+    if (!b)
+        return ws_cli_failed(COMMAND, "out of memory");
+    status = read_ncu(r->ncu, &b->ncu);
     if (status == WS_EXIT_OK && r->count == 0) {
         status = ws_verify_run(COMMAND, &runs);
         r->all = true; /* who runs everything wants to see it */
@@ -249,17 +262,11 @@ static int verify(struct request *r)
             r->sessions[r->count++] = runs.names[i];
     }
     if (status == WS_EXIT_OK)
-        status = ws_reader_open(COMMAND, &b->store);
-    for (size_t i = 0; i < r->count && status == WS_EXIT_OK; i++)
-        status = load(b, r->sessions[i]);
-    if (status == WS_EXIT_OK)
-        status = judge(r, b);
-    for (size_t i = 0; b && i < b->count; i++)
+        status = load_and_judge(r, b);
+    for (size_t i = 0; i < b->count; i++)
         ws_report_free(b->sessions[i]);
-    if (b) {
-        ws_store_close(b->store);
-        ws_ncu_free(b->ncu);
-    }
+    ws_store_close(b->store);
+    ws_ncu_free(b->ncu);
     free(b);
     ws_verify_runs_fini(&runs);
     return status;

@@ -223,7 +223,7 @@ static int take(struct ws_ncu *ncu, double share, const char *rule, struct ws_va
 static int take_row(struct ws_ncu *ncu, const struct row *row, const size_t place[COLUMNS])
 {
     const char *type = cell(row, place[TYPE]), *rule = cell(row, place[RULE]), *speedup = cell(row, place[SPEEDUP]);
-    struct launch *l;
+    struct launch *l = NULL;
     double share = 0;
     int err = find_launch(ncu, row, place, &l);
     if (err == 0 && *speedup == 0 && *type == 0)
@@ -286,30 +286,38 @@ int ws_ncu_parse(const char *text, size_t length, struct ws_ncu **out, char *mes
     return err;
 }
 
+/* All of a file, plain or compressed; *text is to be freed, also after an error. */
+static int read_all(gzFile file, char **text, size_t *used)
+{
+    size_t room = 0;
+    int n = 1;
+    while (n > 0) {
+        if (*used == room) {
+            size_t more = room ? 2 * room : 1 << 20;
+            char *grown = more <= FILE_MAX ? realloc(*text, more) : NULL;
+            if (!grown)
+                return more <= FILE_MAX ? -WS_ENOMEM : -WS_ELIMIT;
+            *text = grown;
+            room = more;
+        }
+        n = gzread(file, *text + *used, (unsigned)(room - *used));
+        *used += n > 0 ? (size_t)n : 0;
+    }
+    return n < 0 ? -WS_EIO : 0;
+}
+
 int ws_ncu_read(const char *path, struct ws_ncu **out, char *message, size_t cap)
 {
     gzFile file = gzopen(path, "rbe");
     char *text = NULL;
-    size_t used = 0, room = 0;
-    int n = 1;
-    int err = file ? 0 : -WS_EIO;
-    while (err == 0 && n > 0) {
-        if (used == room) {
-            char *grown = room < FILE_MAX ? realloc(text, room ? 2 * room : 1 << 20) : NULL;
-            err = grown ? 0 : room < FILE_MAX ? -WS_ENOMEM : -WS_ELIMIT;
-            text = grown ? grown : text;
-            room = room ? 2 * room : 1 << 20;
-        }
-        if (err == 0) {
-            n = gzread(file, text + used, (unsigned)(room - used));
-            used += n > 0 ? (size_t)n : 0;
-        }
-    }
-    if (file && (gzclose(file) != Z_OK || n < 0) && err == 0)
+    size_t used = 0;
+    int err = file ? read_all(file, &text, &used) : -WS_EIO;
+    if (file && gzclose(file) != Z_OK && err == 0) /* the end of a compressed file is missing */
         err = -WS_EIO;
-    snprintf(message, cap, "%s", err == -WS_EIO ? "it cannot be read" : ws_err_text(err));
     if (err == 0)
-        err = ws_ncu_parse(text ? text : "", used, out, message, cap);
+        err = ws_ncu_parse(text, used, out, message, cap);
+    else
+        snprintf(message, cap, "%s", err == -WS_EIO ? "it cannot be read" : ws_err_text(err));
     free(text);
     return err;
 }

@@ -9,5 +9,6 @@ GOLDEN += golden-flow
 .PHONY: golden-flow
 golden-flow: $(PROGRAM)
 	$(Q)B=$(B) WS_WRITE_GOLDEN=1 tests/flow/test_flow.sh
+	$(Q)B=$(B) WS_WRITE_GOLDEN=1 tests/flow/test_scorecard.sh
 
 -include $(B)/obj/tests/flow/make_capture.d

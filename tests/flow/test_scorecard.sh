@@ -94,4 +94,10 @@ else
     "$ws" kernels verify h200-kernels --json --ncu "${real[-1]}" >real.json 2>log &&
         jq -e '.scorecard | .ncu_error.twins >= 15 and .error.median * 2 <= .ncu_error.median and .error_where_ncu.median * 2 <= .ncu_error.median' real.json >>log 2>&1
     result $? "our median error is at most half of Nsight Compute's"
+    # The committed table is what this program says of the recorded session and file: read the diff of `make golden`.
+    golden=${real[-1]%-ncu-details.csv*}-scorecard.txt
+    "$ws" kernels verify h200-kernels --ncu "${real[-1]}" 2>log | sed -n '/^Scorecard/,/^$/p' >table
+    [ -z "${WS_WRITE_GOLDEN:-}" ] || cp table "$golden"
+    diff "$golden" table >>log 2>&1
+    result $? "the committed scorecard is the one this program makes"
 fi

@@ -93,6 +93,21 @@ cat "$OUT/ncu-compare.md" >>"$report"
 ncu --clock-control none --cache-control none --set full --csv --page details \
     ./warpsight-kernels all --seed 7 >"$OUT/ncu-details.csv" 2>"$work/ncu.err"
 check "Nsight Compute's advice on the same program recorded" $?
+gzip -9f "$OUT/ncu-details.csv"
+
+say
+say "## Scorecard of our advice"
+# shellcheck disable=SC2086  # programs is a list
+"$ws" kernels verify h200-kernels $programs --ncu "$OUT/ncu-details.csv.gz" >"$work/card" 2>"$work/err"
+sed -n '/^Scorecard/,/^$/p' "$work/card" >"$OUT/scorecard.txt"
+say
+say '```'
+tee -a "$report" <"$OUT/scorecard.txt"
+say '```'
+# shellcheck disable=SC2086
+"$ws" kernels verify h200-kernels $programs --json --ncu "$OUT/ncu-details.csv.gz" 2>"$work/err" |
+    python3 -c 'import json, sys; c = json.load(sys.stdin)["scorecard"]; sys.exit(not 2 * c["error_where_ncu"]["median"] <= c["ncu_error"]["median"])'
+check "the median error of our estimates is at most half of Nsight Compute's" $?
 
 say
 say "## Rotation against replay"
