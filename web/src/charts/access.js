@@ -36,18 +36,19 @@ export function Sectors({ m, dir, name }) {
     <p class="caption">32 lanes above; below them the 32-byte sectors that one ${word} touches. ${used === null ? "" : html`Filled: the <span title=${exact(perSector, "B")}>${format(perSector, "B")}</span> of each sector that were asked for (${format(used, "")}).`} <${ChartTools} svg=${() => svgRef.current} name=${`${name}-global-${word}s`} /></p></div>`;
 }
 
-/** Shared memory: 32 banks × rounds per request. The first round is needed, the others are conflicts. */
+/** Shared memory: 32 lanes × rounds. Each lane is served in one round; every round after the first is one that lanes wait for. */
 export function Banks({ m, dir, name }) {
   const svgRef = useRef(null);
   const word = dir === "ld" ? "load" : "store";
   const req = num(m, `shared_${dir}_requests`), wpr = m[`shared_${dir}_wavefronts_per_request`];
   if (req === 0) return html`<div class="access"><h3>Shared ${word}s</h3><p class="soft">This kernel makes none.</p></div>`;
   if (!has(wpr)) return html`<div class="access"><h3>Shared ${word}s</h3><p class="why">${whyText(wpr)}</p></div>`;
-  const w = wpr.value, whole = Math.min(32, Math.ceil(w - 1e-9));
-  const cw = CELL, ch = whole > 12 ? 3 : 7, W = LANES * (cw + GAP) - GAP, H = whole * (ch + 2);
-  return html`<div class="access"><h3>Shared ${word}s <span class=${"verdict " + (w > 1.1 ? "poor" : "fine")}>${format(w, "1")} round${w === 1 ? "" : "s"} a request</span></h3>
-    <svg ref=${svgRef} class="chart pic" width=${W} height=${H} viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${`A shared-memory ${word} takes ${format(w, "1")} rounds over 32 banks on average`}>
-      ${Array.from({ length: whole }, (_, r) => { const part = r === whole - 1 && w < 32 ? w - (whole - 1) : 1; return html`<g key=${r} class=${r === 0 ? "round first" : "round extra"}>${Array.from({ length: LANES }, (_, b) => (b < Math.round(LANES * part) ? html`<rect key=${b} x=${b * (cw + GAP)} y=${r * (ch + 2)} width=${cw} height=${ch} rx="1.5" />` : null))}</g>`; })}
+  const w = Math.max(1, wpr.value), whole = Math.min(32, Math.ceil(w - 0.05));
+  const ch = whole > 12 ? 4 : 8, W = LANES * (CELL + GAP) - GAP, H = whole * (ch + 2);
+  const round = (lane) => Math.min(whole - 1, Math.floor((lane * w) / LANES));
+  return html`<div class="access"><h3>Shared ${word}s <span class=${"verdict " + (w > 1.1 ? "poor" : "fine")}>${format(w, "1")} round${w === 1 ? "" : "s"} a request, best possible 1</span></h3>
+    <svg ref=${svgRef} class="chart pic" width=${W} height=${H} viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${`A shared-memory ${word} serves its 32 lanes in ${format(w, "1")} rounds on average`}>
+      ${Array.from({ length: whole }, (_, r) => html`<g key=${r} class=${r === 0 ? "round first" : "round extra"}><path class="waits" d=${`M0 ${r * (ch + 2) + ch / 2}H${W}`} />${Array.from({ length: LANES }, (_, l) => (round(l) === r ? html`<rect key=${l} x=${l * (CELL + GAP)} y=${r * (ch + 2)} width=${CELL} height=${ch} rx="1.5" /> ` : null))}</g>`)}
     </svg>
-    <p class="caption">32 banks across, rounds downwards. ${w > 1.1 ? "Every round after the first serves lanes that met in a bank, or the second part of a wide access." : "One round: no two lanes wait for the same bank."} <${ChartTools} svg=${() => svgRef.current} name=${`${name}-shared-${word}s`} /></p></div>`;
+    <p class="caption">32 lanes across, rounds downwards; filled: the lanes that a round serves. ${w > 1.1 ? "More than one round: lanes want different words of one of the 32 banks, or each asks for more than 4 bytes." : "One round: no two lanes want different words of one bank."} <${ChartTools} svg=${() => svgRef.current} name=${`${name}-shared-${word}s`} /></p></div>`;
 }

@@ -5,6 +5,7 @@ import { dims, exact, isPercent, percent, shortName } from "../format.js";
 import { query, setQuery } from "../router.js";
 import { Code, Mark, Panel, V, Why, has, html, when } from "../ui.js";
 import { Table } from "../table.js";
+import { SHORT } from "./kernels.js";
 
 const METRICS = ["achieved_occupancy", "gld_efficiency", "gst_efficiency", "shared_bank_conflicts", "dram_bandwidth", "flop_rate"];
 const LESS_IS_BETTER = new Set(["shared_bank_conflicts", "duration"]);
@@ -53,7 +54,7 @@ function Result({ d, keys, cat, floor, only }) {
     { key: "delta", title: "Difference", unit: "s", num: true, get: (k) => k.duration?.delta ?? null, render: (k) => (k.duration?.delta === null || k.duration?.delta === undefined ? html`<span class="why">–</span>` : html`<${V} v=${k.duration.delta} unit="s" />`) },
     { key: "percent", title: "Change", unit: "", num: true, get: (k) => k.duration?.percent ?? null, render: (k) => html`<${Change} percent=${k.duration?.percent} noise=${noiseOf(k)} />` },
     { key: "noise", title: "Noise", unit: "", hint: "Half the spread of the noisier side", num: true, get: (k) => k.duration?.noise ?? { value: null, why: "one launch" } },
-    ...keys.map((key) => { const m = cat?.metrics.find((x) => x.key === key); return { key, title: m?.title ?? key, hint: m?.doc, num: true, sort: true, get: (k) => k.metrics?.[key]?.percent ?? k.metrics?.[key]?.delta ?? null, render: (k) => {
+    ...keys.map((key) => { const m = cat?.metrics.find((x) => x.key === key); return { key, title: SHORT[key] ?? m?.title ?? key, label: m?.title, hint: m ? `${m.title}. ${m.doc}` : null, num: true, sort: true, get: (k) => k.metrics?.[key]?.percent ?? k.metrics?.[key]?.delta ?? null, render: (k) => {
       const v = k.metrics?.[key];
       if (k.base === null || k.target === null) { const w = v && (k.base === null ? v.target : v.base); return w ? html`<${V} v=${w} unit=${m?.unit} compact />` : html`<span class="why">–</span>`; }
       if (!v || (!has(v.base) && !has(v.target))) return v ? html`<${Why} v=${v.target} />` : html`<span class="why">–</span>`;

@@ -85,7 +85,7 @@ export function Kernels({ id }) {
   </div>`;
 }
 
-const SHORT = {
+export const SHORT = {
   achieved_occupancy: "Occupancy", theoretical_occupancy: "Theor. occ.", gld_efficiency: "Load eff.", gst_efficiency: "Store eff.", gld_sectors_per_request: "Sect/load", gst_sectors_per_request: "Sect/store",
   shared_bank_conflicts: "Bank conflicts", dram_bandwidth: "DRAM rate", intensity_dram: "Intensity", flop_rate: "FLOP rate", sm_throughput: "SM", l1_throughput: "L1", l2_throughput: "L2", dram_throughput: "DRAM",
 };
