@@ -44,9 +44,9 @@
     X(chain_time, "s", "summed duration of the kernels of all such chains")                                 \
     X(chain_bytes, "B", "DRAM bytes of a kernel of that chain, mean")                                       \
     X(chain_memory_bound, "", "1 if every kernel of that chain is memory-bound, else 0")                    \
-    X(fault_groups, "", "GPU page-fault groups")                                                            \
-    X(fault_time, "s", "their summed duration")                                                             \
-    X(migrated_bytes, "B", "bytes migrated on demand, both directions")                                     \
+    X(fault_groups, "", "GPU page-fault groups on record: the driver drops some")                           \
+    X(fault_time, "s", "time in which faults were served or pages moved on demand, as far as recorded")     \
+    X(migrated_bytes, "B", "bytes migrated on demand, both directions, as far as recorded")                 \
     X(dram_bytes, "B", "DRAM bytes of all kernels: profiled means times launches")                          \
     X(alloc_calls, "", "cudaMalloc and cudaFree calls after the first kernel")                              \
     X(alloc_time, "s", "their summed duration")                                                             \

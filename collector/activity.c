@@ -309,6 +309,19 @@ struct layout {
     uint32_t wide;  /* bit i: parameter i has 8 bytes */
 };
 
+/* Size of one parameter; 0 = there is no such, or nobody says. A launch call takes a CUkernel in place of a CUfunction,
+ * and the runtime of CUDA 12 on passes one. */
+static size_t param_size(CUfunction function, uint32_t index)
+{
+    size_t offset, size;
+    if (ws_driver.func_get_param_info && ws_driver.func_get_param_info(function, index, &offset, &size) == CUDA_SUCCESS)
+        return size;
+    if (ws_driver.kernel_get_param_info &&
+        ws_driver.kernel_get_param_info((CUkernel)function, index, &offset, &size) == CUDA_SUCCESS)
+        return size;
+    return 0;
+}
+
 static struct layout layout_of(CUfunction function)
 {
     static struct layout known[LAYOUT_SLOTS];
@@ -323,8 +336,8 @@ static struct layout layout_of(CUfunction function)
     if (is_known)
         return found;
     while (found.count < PARAMS_MAX) {
-        size_t offset, size;
-        if (ws_driver.func_get_param_info(function, found.count, &offset, &size) != CUDA_SUCCESS)
+        size_t size = param_size(function, found.count);
+        if (size == 0)
             break;
         if (size == 8)
             found.wide |= 1u << found.count;
@@ -344,7 +357,7 @@ void ws_activity_note_launch(CUpti_CallbackId cbid, const CUpti_CallbackData *da
     CUfunction function = NULL;
     void **params = NULL;
     uint32_t n = 0;
-    if (data->callbackSite != CUPTI_API_ENTER || ws_state_get() != WS_STATE_ON || !ws_driver.func_get_param_info ||
+    if (data->callbackSite != CUPTI_API_ENTER || ws_state_get() != WS_STATE_ON ||
         !ws_translate_params(cbid, data, &function, &params) || !params)
         return;
     layout = layout_of(function);

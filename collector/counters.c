@@ -631,7 +631,8 @@ static void emit_profile(const struct profile *p, uint32_t pass, uint64_t correl
                                  .mode = is_rotating ? 1 : 0,
                                  .passes = p->context->chip->passes,
                                  .pass_index = is_rotating ? pass : PASS_NONE,
-                                 .cost_ns = cost};
+                                 .cost_ns = cost,
+                                 .started_ns = p->started_ns};
     (void)ws_spool_profile(&rec);
     emit_metrics(p->context->chip, number);
     ws_spool_add_cost("profile", 1, cost);
@@ -720,10 +721,11 @@ static void exit_profiled(const CUpti_CallbackData *data)
     is_good = stop_range(p->context, &pass);
     if (data->functionReturnValue && *(const CUresult *)data->functionReturnValue != CUDA_SUCCESS)
         is_good = false; /* the program's own launch failed: its counters mean nothing */
-    if (is_good && evaluate(p->context))
-        emit_profile(p, pass, data->correlationId);
+    is_good = is_good && evaluate(p->context);
     if (!counters.select.is_rotating)
         ws_activity_flush_replayed();
+    if (is_good)
+        emit_profile(p, pass, data->correlationId); /* last: its cost is all the time that the program was held */
     restore_capture(&mode);
     pthread_mutex_lock(&counters.lock);
     ws_select_done(&counters.select, p->signature, pass);

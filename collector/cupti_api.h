@@ -35,6 +35,7 @@ struct ws_driver {
     CUresult(CUDAAPI *stream_is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
     CUresult(CUDAAPI *exchange_capture_mode)(CUstreamCaptureMode *mode);
     CUresult(CUDAAPI *func_get_param_info)(CUfunction function, size_t index, size_t *offset, size_t *size);
+    CUresult(CUDAAPI *kernel_get_param_info)(CUkernel kernel, size_t index, size_t *offset, size_t *size);
 };
 
 /* Set by inject.c before any callback can arrive; constant from then on. */

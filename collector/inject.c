@@ -211,6 +211,7 @@ static void bind_driver(void)
     bind(cuda, "cuStreamIsCapturing", &ws_driver.stream_is_capturing);
     bind(cuda, "cuThreadExchangeStreamCaptureMode", &ws_driver.exchange_capture_mode);
     bind(cuda, "cuFuncGetParamInfo", &ws_driver.func_get_param_info);
+    bind(cuda, "cuKernelGetParamInfo", &ws_driver.kernel_get_param_info);
     if (ws_driver.get_version && ws_driver.get_version(&version) == CUDA_SUCCESS)
         agent.driver_version = (uint32_t)version;
 }

@@ -4,7 +4,7 @@
 -- computed on read. Times *_ns: int64 nanoseconds since the epoch. Metric values: SI base units.
 -- Read on: store.c (every statement), ingest.c (the only writer).
 PRAGMA application_id = 0x57534754; -- "WSGT"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE session (
     id          INTEGER PRIMARY KEY,
@@ -166,6 +166,7 @@ CREATE TABLE profile (
     passes      INTEGER NOT NULL,
     pass_index  INTEGER,           -- rotate: the pass this launch served
     cost_ns     INTEGER NOT NULL,
+    started_ns  INTEGER NOT NULL DEFAULT 0, -- since schema 2; 0 = not known
     UNIQUE (process_id, number)
 ) STRICT;
 CREATE INDEX profile_kernel ON profile(kernel_id);

@@ -103,8 +103,8 @@ static const char schema[] =
     X(TEXT_PUT, "INSERT INTO text (text) VALUES (?1) ON CONFLICT (text) DO UPDATE SET text = text RETURNING id")    \
     X(TEXT_GET, "SELECT text FROM text WHERE id = ?1")                                                              \
     X(PROFILE_PUT, "INSERT INTO profile (session_id, process_id, kernel_id, number, device_idx, context, "          \
-                   "stream, correlation, ordinal, mode, passes, pass_index, cost_ns) "                              \
-                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "                               \
+                   "stream, correlation, ordinal, mode, passes, pass_index, cost_ns, started_ns) "                  \
+                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "                          \
                    "ON CONFLICT (process_id, number) DO UPDATE SET cost_ns = excluded.cost_ns RETURNING id")        \
     X(PROFILE_FIND, "SELECT id FROM profile WHERE process_id = ?1 AND number = ?2")                                 \
     X(KEY_PUT, "INSERT INTO metric_key (key) VALUES (?1) ON CONFLICT (key) DO UPDATE SET key = key RETURNING id")   \
@@ -136,8 +136,8 @@ static const char schema[] =
     X(CONTEXTS, "SELECT context, device_idx FROM context WHERE process_id = ?1 ORDER BY context")                   \
     X(KERNELS, "SELECT " KERNEL_COLUMNS " FROM kernel WHERE session_id = ?1 ORDER BY id")                           \
     X(PROFILES, "SELECT profile.id, process_id, kernel_id, number, device_idx, context, stream, "                   \
-                "correlation, ordinal, mode, passes, pass_index, cost_ns FROM kernel CROSS JOIN profile "           \
-                "ON kernel_id = kernel.id WHERE kernel.session_id = ?1 ORDER BY profile.id")                        \
+                "correlation, ordinal, mode, passes, pass_index, cost_ns, started_ns FROM kernel CROSS JOIN "       \
+                "profile ON kernel_id = kernel.id WHERE kernel.session_id = ?1 ORDER BY profile.id")                \
     X(METRICS,                                                                                                      \
       "SELECT kernel_id, profile.id, key, value, why, key_id, process_id, number FROM kernel CROSS JOIN profile "   \
       "ON kernel_id = kernel.id CROSS JOIN metric ON profile_id = profile.id "                                      \
@@ -175,6 +175,7 @@ struct ws_store {
     struct ws_dblock lock;
     bool is_writer;
     bool in_transaction;
+    bool is_older; /* the file is of an older schema; set by opening */
     sqlite3_stmt *prepared[STATEMENT_COUNT];
     char path[WS_PATH_MAX]; /* "" = an empty database in memory */
     char message[512];
@@ -428,6 +429,26 @@ static int configure(struct ws_store *s)
     return err;
 }
 
+/* What makes a database of version i + 1 one of version i + 2: new columns last, as schema.sql has them. */
+static const char *const upgrades[] = {
+    "ALTER TABLE profile ADD COLUMN started_ns INTEGER NOT NULL DEFAULT 0;",
+};
+
+static int upgrade(struct ws_store *s, int64_t version)
+{
+    int err = execute(s, "BEGIN IMMEDIATE");
+    for (; err == 0 && version < ws_store_schema_version(); version++) {
+        char *script = sqlite3_mprintf("%s PRAGMA user_version = %lld;", upgrades[version - 1], version + 1);
+        err = script ? execute(s, script) : -WS_ENOMEM;
+        sqlite3_free(script);
+    }
+    if (err == 0)
+        err = execute(s, "COMMIT");
+    if (err != 0)
+        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* s->message says what failed */
+    return err;
+}
+
 /* Ours, of a version we know, or empty (then the schema is made). */
 static int check_identity(struct ws_store *s)
 {
@@ -459,6 +480,14 @@ static int check_identity(struct ws_store *s)
             "%s was made by a newer WarpSight (schema %lld, this one knows %d); use that version, or set "
             "WARPSIGHT_DB to another file",
             s->path, (long long)version, ws_store_schema_version());
+        return -WS_EVERSION;
+    }
+    s->is_older = version >= 1 && version < ws_store_schema_version();
+    if (s->is_older && s->is_writer)
+        return upgrade(s, version);
+    if (s->is_older) {
+        say(s, "%s was made by an older WarpSight (schema %lld); what brings it up to date must be able to write it",
+            s->path, (long long)version);
         return -WS_EVERSION;
     }
     return 0;
@@ -626,6 +655,15 @@ static int open_writer(struct ws_store *s, bool exists, unsigned flags)
     return err;
 }
 
+/* A writer brings an older database up to date when it opens it. */
+static int upgrade_for_reader(const char *path, char *message, size_t cap)
+{
+    struct ws_store *writer = NULL;
+    int err = ws_store_open(&writer, path, WS_STORE_WRITE, message, cap);
+    ws_store_close(writer);
+    return err;
+}
+
 int ws_store_open(struct ws_store **out, const char *path, unsigned flags, char *message, size_t cap)
 {
     struct ws_store *s = calloc(1, sizeof *s);
@@ -640,6 +678,12 @@ int ws_store_open(struct ws_store **out, const char *path, unsigned flags, char 
     err = ws_dbfile_resolve(path, true, s->path, &exists, s->message, sizeof s->message);
     if (err == 0)
         err = s->is_writer ? open_writer(s, exists, flags) : open_reader(s, exists);
+    if (err == -WS_EVERSION && s->is_older) {
+        disconnect(s);
+        err = upgrade_for_reader(path, s->message, sizeof s->message);
+        if (err == 0)
+            err = open_reader(s, exists);
+    }
     if (err == 0) {
         *out = s;
         return 0;
@@ -963,7 +1007,7 @@ int ws_store_put_text(struct ws_store *store, struct ws_text words, int64_t *tex
 int ws_store_put_profile(struct ws_store *store, int64_t session_id, int64_t process_id, int64_t kernel_id,
                          const struct ws_rec_profile *rec, int64_t *profile_id)
 {
-    char types[] = "iiiuiiiuqiiii";
+    char types[] = "iiiuiiiuqiiiii";
     if (rec->stream == NONE_U32)
         types[6] = 'z'; /* its argument is 0 then: NULL */
     if (rec->pass_index == NONE_U32)
@@ -971,7 +1015,7 @@ int ws_store_put_profile(struct ws_store *store, int64_t session_id, int64_t pro
     return run_for(store, profile_id, S_PROFILE_PUT, types, session_id, process_id, kernel_id, rec->profile,
                    (int64_t)rec->device, (int64_t)rec->context, rec->stream == NONE_U32 ? 0 : (int64_t)rec->stream,
                    rec->correlation, rec->ordinal, (int64_t)(rec->mode != 0), (int64_t)rec->passes,
-                   rec->pass_index == NONE_U32 ? 0 : (int64_t)rec->pass_index, rec->cost_ns);
+                   rec->pass_index == NONE_U32 ? 0 : (int64_t)rec->pass_index, rec->cost_ns, rec->started_ns);
 }
 
 int ws_store_find_profile(struct ws_store *store, int64_t process_id, uint64_t number, int64_t *profile_id)
@@ -1307,7 +1351,8 @@ static int profile_of(sqlite3_stmt *st, void *state)
                 .mode = u32(st, 9),
                 .passes = u32(st, 10),
                 .pass_index = u32_or_none(st, 11),
-                .cost_ns = sqlite3_column_int64(st, 12)},
+                .cost_ns = sqlite3_column_int64(st, 12),
+                .started_ns = sqlite3_column_int64(st, 13)},
     };
     return call->each(call->state, &row);
 }

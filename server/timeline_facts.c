@@ -67,6 +67,13 @@ struct group {
         size_t count, room; \
     }
 
+/* A launch that was profiled: how long it held the program, and the launch itself. */
+struct held {
+    struct span at;
+    struct work launch;
+    bool is_ours; /* on the GPU that is looked at */
+};
+
 struct loader {
     struct ws_store *store;
     struct group groups[GROUPS_MAX];
@@ -81,8 +88,10 @@ struct loader {
     ARRAY(struct name_class) names;
     ARRAY(struct ws_rec_memory) memory;
     ARRAY(struct ws_rec_uvm) uvm;
-    bool has_host;    /* set `api` was on */
-    bool has_runtime; /* the program uses the runtime: failures of the driver calls within are its business */
+    ARRAY(struct held) held; /* while launches were profiled: cut out of the times above */
+    int64_t unplaced_ns;     /* profiling of which nobody knows when it was */
+    bool has_host;           /* set `api` was on */
+    bool has_runtime;        /* the program uses the runtime: failures of the driver calls within are its business */
 };
 
 /* --- small tools ---------------------------------------------------------------------------------- */
@@ -407,6 +416,7 @@ static void unload(struct loader *l)
     free(l->names.at);
     free(l->memory.at);
     free(l->uvm.at);
+    free(l->held.at);
 }
 
 /* --- device work ---------------------------------------------------------------------------------- */
@@ -776,13 +786,15 @@ static int fault_facts(const struct loader *l, struct ws_timeline_facts *out)
         return -WS_ENOMEM;
     for (size_t i = 0; i < l->uvm.count; i++) {
         const struct ws_rec_uvm *u = &l->uvm.at[i];
-        if (u->counter == UVM_GPU_FAULT) {
+        bool is_move = (u->counter == UVM_HTOD || u->counter == UVM_DTOH) && u->flags != UVM_BY_USER;
+        if (u->counter == UVM_GPU_FAULT)
             groups++;
-            if (is_time(u->start_ns, u->end_ns))
-                faults[n++] = (struct span){u->start_ns, u->end_ns};
-        } else if ((u->counter == UVM_HTOD || u->counter == UVM_DTOH) && u->flags != UVM_BY_USER) {
+        else if (is_move)
             bytes += (double)u->value;
-        }
+        else
+            continue;
+        if (is_time(u->start_ns, u->end_ns))
+            faults[n++] = (struct span){u->start_ns, u->end_ns};
     }
     if (n > 0)
         qsort(faults, n, sizeof *faults, by_span);
@@ -847,6 +859,14 @@ static void dram_facts(const struct ws_session *s, struct ws_timeline_facts *out
 /* 4 bytes and more for each operation, or DRAM at 60 % and more: the catalogue's word for memory-bound. */
 #define BYTES_PER_FLOP 4.0
 #define DRAM_BUSY 0.60
+
+/* Whether the counters that is_memory_bound() asks for were collected. */
+static bool has_bound(const struct ws_kernel *k)
+{
+    return ws_has(mean_of(k, WS_M_dram_throughput)) ||
+           (ws_has(mean_of(k, WS_M_gld_bytes)) && ws_has(mean_of(k, WS_M_gst_bytes)) &&
+            ws_has(mean_of(k, WS_M_fp32_fma)));
+}
 
 static bool is_memory_bound(const struct ws_kernel *k)
 {
@@ -974,6 +994,9 @@ static int chain_facts(const struct loader *l, const struct ws_session *s, struc
     struct link last = {NULL, NULL, 0};
     struct chain c = {.longest = 0};
     bool had_room;
+    bool is_known = false;
+    for (size_t i = 0; i < s->kernel_count; i++)
+        is_known = is_known || has_bound(&s->kernels[i]);
     for (size_t i = 0; index && all && i < l->work.count; i++) {
         struct link link = {NULL, NULL, 0};
         if (is_host_copy(&l->work.at[i])) { /* the host may need what is in between */
@@ -990,7 +1013,7 @@ static int chain_facts(const struct loader *l, const struct ws_session *s, struc
         last = link;
     }
     end_chain(&c);
-    if (index && all) {
+    if (index && all && is_known) {
         set(out, WS_T_chain_kernels, c.longest);
         set(out, WS_T_chain_time, c.total_time);
         set(out, WS_T_chain_memory_bound, c.longest > 0);
@@ -1001,6 +1024,172 @@ static int chain_facts(const struct loader *l, const struct ws_session *s, struc
     free(all);
     free(index);
     return had_room ? 0 : -WS_ENOMEM;
+}
+
+/* --- the time that profiling took -------------------------------------------------------------------
+ * A launch that gets counters holds the program, for milliseconds or more, and has no activity record. What the program
+ * would have done without us is told by a timeline without that time: the launch runs as long as its counters say, and
+ * every later time moves to the left. */
+
+struct held_loader {
+    struct loader *l;
+    const struct ws_session *session;
+};
+
+static int64_t duration_of(const struct ws_session *session, int64_t kernel_id)
+{
+    for (size_t i = 0; i < session->kernel_count; i++)
+        if (session->kernels[i].row.id == kernel_id) {
+            struct ws_value duration = mean_of(&session->kernels[i], WS_M_duration);
+            return ws_has(duration) && duration.number > 0 && duration.number < 1e6 ? (int64_t)(duration.number * 1e9)
+                                                                                    : 0;
+        }
+    return 0;
+}
+
+/* The time of the calls of one launch, from which it is taken: it was the profiler's. An impossible span: no call. */
+static struct span take_calls(struct loader *l, uint64_t correlation)
+{
+    struct span span = {INT64_MAX, 0};
+    const struct call *first = call_of(l, correlation);
+    for (size_t i = first ? (size_t)(first - l->calls.at) : l->calls.count;
+         i < l->calls.count && l->calls.at[i].correlation == correlation; i++) {
+        struct span *at = &l->calls.at[i].at;
+        span.start = at->start < span.start ? at->start : span.start;
+        span.end = at->end > span.end ? at->end : span.end;
+        at->end = at->start;
+    }
+    return span;
+}
+
+static int load_held(void *state, const struct ws_profile_row *row)
+{
+    const struct held_loader *h = state;
+    struct loader *l = h->l;
+    struct held held = {.at = {row->rec.started_ns, row->rec.started_ns + row->rec.cost_ns}};
+    struct span call;
+    if (row->process_id != l->chosen->process_id || row->rec.cost_ns <= 0 || row->rec.cost_ns > INT64_MAX / 4)
+        return 0;
+    call = take_calls(l, row->rec.correlation);
+    if (row->rec.started_ns <= 0) /* an older collector: the launch call says when it was, where it was recorded */
+        held.at = call;
+    if (!is_time(held.at.start, held.at.end)) {
+        l->unplaced_ns += row->rec.cost_ns;
+        return 0;
+    }
+    held.launch = (struct work){.at = {0, duration_of(h->session, row->kernel_id)},
+                                .correlation = row->rec.correlation,
+                                .kernel_id = (uint64_t)row->kernel_id,
+                                .stream = row->rec.stream,
+                                .kind = WS_ACTIVITY_KERNEL};
+    held.is_ours = row->rec.device == l->chosen->device;
+    return PUSH(l->held, held);
+}
+
+static int by_held(const void *a, const void *b)
+{
+    return by_span(&((const struct held *)a)->at, &((const struct held *)b)->at);
+}
+
+/* Work that was under way when profiling began ran on: that time is the program's. Work is sorted by its start. */
+static void spare_work(struct loader *l)
+{
+    size_t w = 0;
+    int64_t busy_until = 0;
+    for (size_t i = 0; i < l->held.count; i++) {
+        struct span *held = &l->held.at[i].at;
+        for (; w < l->work.count && l->work.at[w].at.start <= held->start; w++)
+            busy_until = l->work.at[w].at.end > busy_until ? l->work.at[w].at.end : busy_until;
+        if (busy_until > held->start)
+            held->start = busy_until < held->end ? busy_until : held->end;
+    }
+}
+
+/* The launch itself takes the first part of the time in which it held the program. */
+static int place_launches(struct loader *l)
+{
+    int err = 0;
+    for (size_t i = 0; err == 0 && i < l->held.count; i++) {
+        struct held *h = &l->held.at[i];
+        int64_t room = h->at.end - h->at.start;
+        int64_t ns = h->launch.at.end < room ? h->launch.at.end : room;
+        h->launch.at = (struct span){h->at.start, h->at.start + ns};
+        h->at.start += ns;
+        if (h->is_ours && ns > 0)
+            err = PUSH(l->work, h->launch);
+    }
+    if (l->work.count > 0)
+        qsort(l->work.at, l->work.count, sizeof *l->work.at, by_work);
+    return err;
+}
+
+/* Spans that are cut out, disjoint and rising; before[i] is the length of the first i. */
+struct cuts {
+    struct span *at;
+    int64_t *before;
+    size_t count;
+};
+
+/* The time t of the program without what was cut out before it. */
+static int64_t moved(const struct cuts *c, int64_t t)
+{
+    size_t low = 0, high = c->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->at[middle].start < t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return t;
+    return t - c->before[low - 1] - ((t < c->at[low - 1].end ? t : c->at[low - 1].end) - c->at[low - 1].start);
+}
+
+static void move(const struct cuts *c, int64_t *start, int64_t *end)
+{
+    if (!is_time(*start, *end))
+        return;
+    *start = moved(c, *start);
+    *end = moved(c, *end);
+}
+
+static void move_all(struct loader *l, const struct cuts *c)
+{
+    for (size_t i = 0; i < l->work.count; i++)
+        move(c, &l->work.at[i].at.start, &l->work.at[i].at.end);
+    for (size_t i = 0; i < l->calls.count; i++)
+        move(c, &l->calls.at[i].at.start, &l->calls.at[i].at.end);
+    for (size_t i = 0; i < l->syncs.count; i++)
+        move(c, &l->syncs.at[i].start, &l->syncs.at[i].end);
+    for (size_t i = 0; i < l->uvm.count; i++)
+        move(c, &l->uvm.at[i].start_ns, &l->uvm.at[i].end_ns);
+}
+
+static int cut_held(struct loader *l, const struct ws_session *session)
+{
+    struct held_loader h = {l, session};
+    struct cuts c = {NULL, NULL, 0};
+    int err = ws_store_each_profile(l->store, session->row.id, load_held, &h);
+    if (err != 0 || l->held.count == 0)
+        return err;
+    qsort(l->held.at, l->held.count, sizeof *l->held.at, by_held);
+    spare_work(l);
+    err = place_launches(l);
+    c.at = malloc(l->held.count * sizeof *c.at);
+    c.before = calloc(l->held.count + 1, sizeof *c.before);
+    err = c.at && c.before ? err : -WS_ENOMEM;
+    if (err == 0) {
+        for (size_t i = 0; i < l->held.count; i++)
+            c.at[i] = l->held.at[i].at;
+        c.count = merge(c.at, l->held.count);
+        for (size_t i = 0; i < c.count; i++)
+            c.before[i + 1] = c.before[i] + (c.at[i].end - c.at[i].start);
+        move_all(l, &c);
+    }
+    free(c.before);
+    free(c.at);
+    return err;
 }
 
 /* --- all ------------------------------------------------------------------------------------------- */
@@ -1063,23 +1252,34 @@ static int compute(const struct loader *l, const struct ws_session *session, str
     return err;
 }
 
-/* A replayed launch has no time of its own, and the program waited for every replay: what is left of the timeline says
- * nothing about the program. Counts of calls and bytes stay true. */
-#define MOST_REPLAYED 0.05
-static void drop_distorted(const struct ws_session *session, struct ws_timeline_facts *out)
+/* Of the program's time, what is on the timeline at a place of our choice (see place_launches()) or should not be on
+ * it: where nobody knows when a launch was profiled, the time that it held the program is still in. */
+static double misplaced_time(const struct loader *l, const struct ws_session *session)
+{
+    double missing = seconds(l->unplaced_ns);
+    for (size_t i = 0; i < session->kernel_count; i++) {
+        const struct ws_kernel *k = &session->kernels[i];
+        const struct ws_value duration = mean_of(k, WS_M_duration);
+        double launches = (double)(k->launches - k->row.timed);
+        if (ws_has(duration))
+            missing += launches * duration.number;
+        else if (k->row.timed > 0)
+            missing += launches * seconds(k->row.total_ns) / (double)k->row.timed;
+    }
+    return missing;
+}
+
+/* With much misplaced, the timeline says nothing about the program. Counts of calls and bytes stay true. */
+#define MOST_MISPLACED 0.05
+static void drop_distorted(const struct loader *l, const struct ws_session *session, struct ws_timeline_facts *out)
 {
     static const enum ws_timeline_id kept[] = {WS_T_launch_calls, WS_T_copy_engines,      WS_T_failed_calls,
                                                WS_T_failed_code,  WS_T_mismatched_copies, WS_T_leaked_bytes,
                                                WS_T_fault_groups, WS_T_migrated_bytes,    WS_T_link_rate,
                                                WS_T_copies,       WS_T_copy_bytes,        WS_T_dram_bytes};
     struct ws_value old[WS_TIMELINE_COUNT];
-    uint64_t launches = 0;
-    uint64_t timed = 0;
-    for (size_t i = 0; i < session->kernel_count; i++) {
-        launches += session->kernels[i].launches;
-        timed += session->kernels[i].row.timed;
-    }
-    if ((double)(launches - timed) <= MOST_REPLAYED * (double)launches)
+    double window = ws_has(out->value[WS_T_window]) ? out->value[WS_T_window].number : 0;
+    if (misplaced_time(l, session) <= MOST_MISPLACED * window)
         return;
     memcpy(old, out->value, sizeof old);
     for (int id = 0; id < WS_TIMELINE_COUNT; id++)
@@ -1098,13 +1298,15 @@ int ws_timeline_facts_load(struct ws_store *store, const struct ws_session *sess
         l->store = store;
         err = load(l, session->row.id);
     }
+    if (err == 0 && l->work.count > 0)
+        err = cut_held(l, session);
     if (err == 0 && l->work.count > 0) {
         out->process = l->chosen->process_id;
         out->device = l->chosen->device;
         err = compute(l, session, out);
     }
     if (err == 0)
-        drop_distorted(session, out);
+        drop_distorted(l, session, out);
     if (l)
         unload(l);
     free(l);

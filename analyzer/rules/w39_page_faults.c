@@ -10,7 +10,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
     double window = ws_rule_time(in, WS_T_window), groups = ws_rule_time(in, WS_T_fault_groups);
     double moved = ws_rule_time(in, WS_T_migrated_bytes), share = ws_rule_time(in, WS_T_fault_time) / window;
     bool by_bytes = ws_has(in->timeline->value[WS_T_dram_bytes]);
-    if (!(window > 0 && groups > 0) ||
+    if (!(window > 0 && (groups > 0 || moved > 0)) ||
         (by_bytes ? moved < LEAST_BYTES * ws_rule_time(in, WS_T_dram_bytes) : share < LEAST_TIME))
         return false;
     ws_rule_evidence(f, "fault_groups", groups);
@@ -27,6 +27,7 @@ static bool check(const struct ws_rule_input *in, struct ws_finding *f)
 static const struct ws_rule_case cases[] = {
     {"first touch on the GPU", true, 0.8, 1e-9, .facts = {FAULTS(3000, 1.07e9, 0.24), WS_TIME_FACT(dram_bytes, 2.1e9)}},
     {"without DRAM counters", true, .facts = {FAULTS(3000, 1.07e9, 0.24)}},
+    {"the driver dropped the fault records", true, 0.8, 1e-9, .facts = {FAULTS(0, 1.07e9, 0.24)}},
     {"prefetched", false, .facts = {FAULTS(0, 0, 0), WS_TIME_FACT(dram_bytes, 2.1e9)}},
     {"a few pages", false, .facts = {FAULTS(3, 200000, 0.0001), WS_TIME_FACT(dram_bytes, 2.1e9)}},
 };
@@ -39,7 +40,7 @@ const struct ws_rule ws_rule_w39_page_faults = {
                  "those are not known)",
     .why = "Managed memory moves when it is touched. Every first touch on the GPU stops the threads that wait for the "
            "page and moves a small piece over the link.",
-    .advice = "{fault_groups:i} page-fault groups moved {migrated_bytes:b} on demand. Call cudaMemPrefetchAsync before "
+    .advice = "{migrated_bytes:b} or more moved on demand, page by page. Call cudaMemPrefetchAsync before "
               "the kernel or copy explicitly.",
     .formula = "time of the faults / total",
     .when_not = "Data of which the GPU needs only a small, unpredictable part.",

@@ -68,7 +68,7 @@ static int sessions_in(struct ws_store *s)
 TEST(schema_and_statements_agree)
 {
     struct ws_store *s;
-    CHECK_INT(ws_store_schema_version(), 1);
+    CHECK_INT(ws_store_schema_version(), 2);
     REQUIRE(open_store(&s, scratch_file("db"), WS_STORE_WRITE) == 0); /* prepares every statement */
     ws_store_close(s);
 }
@@ -183,6 +183,21 @@ TEST(a_newer_database_is_refused_and_left_alone)
     CHECK(strstr(message, "newer") != NULL);
     CHECK_INT(open_store(&s, path, WS_STORE_WRITE | WS_STORE_MOVE_CORRUPT), -WS_EVERSION);
     CHECK_INT(files_like("corrupt"), 0);
+}
+
+TEST(an_older_database_is_brought_up_to_date_by_whoever_opens_it)
+{
+    const char *path = scratch_file("db");
+    struct ws_store *s;
+    make_database(path);
+    change(path, "ALTER TABLE profile DROP COLUMN started_ns; PRAGMA user_version = 1");
+    REQUIRE(open_store(&s, path, WS_STORE_READ) == 0);
+    CHECK_INT(sessions_in(s), 1);
+    ws_store_close(s);
+    change(path, "ALTER TABLE profile DROP COLUMN started_ns; PRAGMA user_version = 1");
+    REQUIRE(open_store(&s, path, WS_STORE_WRITE) == 0);
+    CHECK_INT(sessions_in(s), 1);
+    ws_store_close(s);
 }
 
 TEST(another_programs_database_is_refused_and_left_alone)

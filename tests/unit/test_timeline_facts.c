@@ -388,6 +388,62 @@ TEST(kernels_over_different_buffers_make_none)
     CHECK(!fires("W38"));
 }
 
+/* Kernels at 0 and at 5030, and between them from 20 on a launch of 10 us that profiling held for 5 ms. */
+static void held_launch(bool says_when, bool has_call)
+{
+    struct ws_rec_profile rec = {.profile = 1,
+                                 .name = 1,
+                                 .context = 1,
+                                 .stream = 7,
+                                 .correlation = 2,
+                                 .grid_x = 1000,
+                                 .grid_y = 1,
+                                 .grid_z = 1,
+                                 .block_x = 128,
+                                 .block_y = 1,
+                                 .block_z = 1,
+                                 .passes = 3,
+                                 .pass_index = 0xffffffffu,
+                                 .cost_ns = 5000000,
+                                 .started_ns = says_when ? US(20) : 0};
+    begin();
+    put_profile(&c, &rec);
+    put_text(&c, 20, "duration");
+    put_value(&c, 1, 20, 10e-6);
+    kernel(1, 7, 0, 10);
+    kernel(3, 7, 5030, 5040);
+    api(2, 2, 3, 5025, 5026, 0);
+    if (has_call)
+        api(2, 2, 2, 20, 5020, 0);
+    for (unsigned i = 0; i < 30; i++) /* one launch of few would be too much on a place of our choice */
+        kernel(10 + i, 7, 5050 + 20.0 * i, 5060 + 20.0 * i);
+    end();
+}
+
+TEST(the_time_that_profiling_took_is_not_on_the_timeline)
+{
+    held_launch(true, true);
+    CHECK_NEAR(fact(WS_T_kernels), 33, 0);
+    CHECK_NEAR(fact(WS_T_kernel_busy), 330e-6, 1e-12);
+    CHECK_NEAR(fact(WS_T_window), 650e-6, 1e-12);
+    CHECK_NEAR(fact(WS_T_gpu_idle), 320e-6, 1e-12);
+    CHECK_NEAR(fact(WS_T_launch_api), 1e-6, 1e-12);
+}
+
+TEST(the_launch_call_tells_when_an_older_collector_profiled)
+{
+    held_launch(false, true);
+    CHECK_NEAR(fact(WS_T_window), 650e-6, 1e-12);
+    CHECK_NEAR(fact(WS_T_kernels), 33, 0);
+}
+
+TEST(with_profiling_at_an_unknown_time_the_timeline_is_withheld)
+{
+    held_launch(false, false);
+    CHECK_INT(facts.value[WS_T_window].why, WS_WHY_DISTORTED);
+    CHECK_INT(facts.value[WS_T_gpu_idle].why, WS_WHY_DISTORTED);
+}
+
 /* A capture can say anything; sums of its times must not overflow (a sanitizer build sees it). */
 TEST(times_beyond_any_clock_are_left_out)
 {
@@ -402,8 +458,8 @@ TEST(times_beyond_any_clock_are_left_out)
         allocation(1, UINT64_MAX);
     }
     for (int i = 0; i < 97; i++) /* with many launches without a time the timeline would be withheld */
-        kernel(1, 7, 0, 10);
+        kernel(1, 7, 20.0 * i, 20.0 * i + 10);
     end();
     CHECK_NEAR(fact(WS_T_kernels), 97, 0);
-    CHECK_NEAR(fact(WS_T_window), 10e-6, 1e-12);
+    CHECK_NEAR(fact(WS_T_window), 1930e-6, 1e-12);
 }
