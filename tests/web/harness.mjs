@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { require } from "./bundle.mjs";
 
 const root = new URL("../../", import.meta.url).pathname;
-const program = join(process.env.B ?? join(root, "build"), "warpsight");
+export const program = join(process.env.B ?? join(root, "build"), "warpsight");
 const scratch = process.env.SCRATCH ?? tmpdir();
 /** A synthetic session by tests/web/made_up.c: "" | "after" | "live". */
 export function madeUp(kind = "") {

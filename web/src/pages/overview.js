@@ -50,7 +50,7 @@ function KernelTable({ id, kernels, sum, rest }) {
     ${rest > sum * 0.001 && kernels.length > top.length && html`<tr><td><a href=${`/sessions/${id}/kernels`}>all others</a></td><td></td><td class="r"><${V} v=${rest} unit="s" /></td><td class="r"><${V} v=${rest / sum} unit="" /></td></tr>`}</tbody></table>`;
 }
 
-/** A saved report has no timeline, a replayed session no kernels on it: the kernels' own times are the bill. */
+/** A replayed session has no kernels on its timeline: the kernels' own times are the bill. */
 function KernelTimes({ id, kernels, children }) {
   const [box, width] = useWidth();
   const svg = useRef(null);
@@ -98,7 +98,7 @@ function TimeBill({ id, kernels, info }) {
   }
   const parts = t.bill.parts.filter((p) => has(p.time));
   const sum = kernels.reduce((s, k) => s + (k.duration?.total ?? 0), 0), rest = sum - kernels.slice(0, LISTED).reduce((s, k) => s + (k.duration?.total ?? 0), 0);
-  return html`<${Panel} title="Where the time went" note=${`${format(t.bill.window.value, "s")} from the first to the last device work`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-time`} /><a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}>
+  return html`<${Panel} title="Where the time went" note=${`${format(t.bill.window.value, "s")} from the first to the last device work`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-time`} />${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
     <div ref=${box} class="fit"><${Stack} svgRef=${svg} width=${width} unit="s" whole=${t.bill.window.value} label="Time bill" parts=${parts.filter((p) => p.time.value > 0).map((p) => ({ key: p.key, title: TITLES[p.key] ?? p.title, value: p.time.value, cls: CLASSES[p.key], doc: p.title }))} /></div>
     ${t.bill.copy_bound && html`<p class="hint below">Copies run in more than half of the window: the link is the limit, not the kernels.</p>`}
     <div class="bill">
@@ -144,7 +144,7 @@ export function Overview({ id }) {
       <div class="pagehead"><h1>${s.name || s.exe}</h1><${Mark} source=${s.source} /><span class="grow"></span><span class="note">session ${s.id}</span></div>
       <div class="two">
       <div class="main">
-        <${embedded ? KernelTimes : TimeBill} id=${id} kernels=${ks.kernels} info=${d} />
+        <${TimeBill} id=${id} kernels=${ks.kernels} info=${d} />
         <${Panel} title="What matters most" note=${told.length > 3 ? `the first 3 of ${told.length} findings, by what they may save of all kernel time` : ""} tools=${html`<a class="quiet" href=${`/sessions/${id}/kernels?sort=-gain`}>All, by kernel</a>`}>
           ${told.length === 0 ? html`<p class="soft">${ks.kernels.length === 0 ? noKernel(s.live || live.value.includes(id)) : bare === ks.kernels.length ? "No launch got counters, so no rule could judge a kernel. Why, and what helps, stands under “What is missing”." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (“What is missing, and why”)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of all kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a></p>`}</li>`)}</ol>`}
         <//>
