@@ -253,12 +253,13 @@ static int parse(struct ws_ncu *ncu, struct row *row, const char *text, size_t l
     int err = 0;
     while (!found && read_row(row, text, length, &at))
         found = find_columns(row, place);
-    if (!row->failed && !found) {
+    if (!found) {
+        if (row->failed)
+            return -WS_ENOMEM;
         snprintf(message, cap, "there is no line of column titles: is it from ncu --csv --page details?");
         return -WS_ESYNTAX;
     }
-    if (found)
-        err = check_columns(place, message, cap);
+    err = check_columns(place, message, cap);
     while (err == 0 && read_row(row, text, length, &at)) {
         if (row->count == 1 && *cell(row, 0) == 0)
             continue; /* an empty line */
