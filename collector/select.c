@@ -4,10 +4,12 @@
 #include "select.h"
 
 #include "../analyzer/err.h"
+#include "../analyzer/name_hash.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* --- signatures --------------------------------------------------------------------------------- */
 
@@ -56,7 +58,41 @@ static bool is_text_match(const struct ws_select *select, const char *name)
 {
     if (select->has_regex)
         return regexec(&select->regex, name, 0, NULL, 0) == 0;
-    return strcmp(select->exact, name) == 0;
+    return ws_name_equal(select->exact, strlen(select->exact), name);
+}
+
+/* The function in "void ns::f<2>(float*)", or the text itself where there is no list of parameters. */
+static const char *function_of(const char *text, size_t *length)
+{
+    const char *name = text;
+    int depth = 0;
+    for (const char *at = text; *at; at++) {
+        if (depth == 0 && *at == '(' && strncmp(at, "(anonymous namespace)", 21) != 0) {
+            *length = (size_t)(at - name);
+            return name;
+        }
+        depth += *at == '<' || *at == '(';
+        depth -= *at == '>' || *at == ')';
+        if (depth == 0 && (*at == ' ' || *at == ':'))
+            name = at + 1;
+    }
+    *length = strlen(text);
+    return text;
+}
+
+/* One kernel by any of its names. The collector never demangles: of a demangled name the function is compared. */
+static bool is_any_name(const struct ws_select *select, const char *mangled, const char *base, const char *alias)
+{
+    char hash[WS_NAME_HASH];
+    size_t length;
+    const char *function = function_of(select->exact, &length);
+    if (is_text_match(select, base) || is_text_match(select, alias) || ws_name_equal(function, length, base) ||
+        ws_name_equal(function, length, alias) || strcmp(select->exact, mangled) == 0)
+        return true;
+    if (!ws_name_is_hash(select->exact))
+        return false;
+    ws_name_hash(mangled, hash);
+    return strcasecmp(select->exact, hash) == 0;
 }
 
 static bool is_name_match(const struct ws_select *select, const char *mangled)
@@ -71,6 +107,8 @@ static bool is_name_match(const struct ws_select *select, const char *mangled)
     if (select->base == WS_NAME_DEMANGLED && select->demangle && select->demangle(mangled, full, sizeof full))
         return is_text_match(select, full);
     ws_select_names(mangled, base, alias, sizeof base);
+    if (select->exact)
+        return is_any_name(select, mangled, base, alias);
     return is_text_match(select, base) || (strcmp(base, alias) != 0 && is_text_match(select, alias));
 }
 

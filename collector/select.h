@@ -53,7 +53,9 @@ struct ws_launch_key {
     uint32_t dynamic_smem_bytes;
 };
 
-/* Set the name filter: "" = every kernel, "regex:RE" = POSIX extended, matches a part; else exact.
+/* Set the name filter: "" = every kernel, "regex:RE" = POSIX extended, matches a part; else exact, but for blanks: with
+ * WS_NAME_FUNCTION the function's name with or without template arguments, the mangled name, its hash (name_hash.h), or
+ * a demangled name, of which the function counts.
  * `text` must live as long as the select. -WS_ESYNTAX for a bad expression. */
 int ws_select_filter(struct ws_select *select, const char *text, enum ws_name_base base);
 

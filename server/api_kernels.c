@@ -5,8 +5,10 @@
 #include "../analyzer/err.h"
 #include "../analyzer/rules.h"
 #include "api.h"
+#include "nearest.h"
 #include "session_cache.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +51,32 @@ struct filter {
     size_t count;
 };
 
+/* Whether text begins with part[n], which has no blanks; those of text and the case do not count. */
+static bool begins(const char *text, const char *part, size_t n)
+{
+    for (size_t i = 0; i < n; text++) {
+        if (*text == ' ')
+            continue;
+        if (tolower((unsigned char)*text) != tolower((unsigned char)part[i++]))
+            return false;
+    }
+    return true;
+}
+
 static bool contains(const char *text, const char *part, size_t n)
 {
     for (; *text; text++)
-        if (strncasecmp(text, part, n) == 0)
+        if (begins(text, part, n))
             return true;
     return n == 0;
+}
+
+/* Any of a kernel's names: a part of the demangled or mangled one, or its hash. */
+static bool is_named(const struct ws_name *name, const char *part, size_t n)
+{
+    return contains(name->demangled, part, n) ||
+           (n >= 2 && memcmp(part, "_Z", 2) == 0 && contains(name->mangled, part, n)) ||
+           (n == strlen(name->hash) && strncasecmp(name->hash, part, n) == 0);
 }
 
 static bool compares(double a, enum compare op, double b)
@@ -79,7 +101,7 @@ static bool term_fits(const struct ws_cached *c, size_t kernel, const struct ter
     struct ws_value v;
     switch (t->kind) {
     case TERM_NAME:
-        return contains(c->session->kernels[kernel].name.demangled, t->text, t->n);
+        return is_named(&c->session->kernels[kernel].name, t->text, t->n);
     case TERM_RULE:
         return (sum->rules & t->rules) != 0;
     case TERM_BOUND:
@@ -236,7 +258,7 @@ static bool check_filter(struct ws_call *call, const struct ws_cached *c, const 
         const struct term *t = &f->terms[i];
         bool is_name = !t->is_doubtful;
         for (size_t k = 0; k < c->session->kernel_count && !is_name; k++)
-            is_name = contains(c->session->kernels[k].name.demangled, t->text, t->n);
+            is_name = is_named(&c->session->kernels[k].name, t->text, t->n);
         if (is_name)
             continue;
         ws_call_fail(call, 400, "bad_parameter",
@@ -390,6 +412,29 @@ static size_t select_places(const struct ws_cached *c, struct query *q, struct p
     return n;
 }
 
+/* What the first name that was asked for may have been meant for: nothing fits. */
+static void put_nearest(struct ws_json *j, const struct ws_cached *c, const struct filter *f)
+{
+    struct ws_nearest near = {.word = ""};
+    char word[WS_NEAREST_TEXT];
+    for (size_t i = 0; i < f->count && !*near.word; i++) {
+        const struct term *t = &f->terms[i];
+        if (t->kind != TERM_NAME || t->negate)
+            continue;
+        snprintf(word, sizeof word, "%.*s", (int)(t->n < sizeof word ? t->n : sizeof word - 1), t->text);
+        near.word = word;
+    }
+    if (!*near.word)
+        return;
+    for (size_t i = 0; i < c->session->kernel_count; i++)
+        ws_nearest_offer_kernel(&near, &c->session->kernels[i].name);
+    ws_json_key(j, "nearest");
+    ws_json_array_line(j);
+    for (size_t i = 0; i < near.count; i++)
+        ws_json_text(j, near.name[i]);
+    ws_json_end(j);
+}
+
 static int put_page(struct ws_json *j, const struct ws_cached *c, const struct query *q, const struct place *places,
                     size_t count, size_t from)
 {
@@ -408,6 +453,8 @@ static int put_page(struct ws_json *j, const struct ws_cached *c, const struct q
     }
     ws_json_end(j);
     ws_json_put_uint(j, "total", count);
+    if (count == 0)
+        put_nearest(j, c, &q->filter);
     if (end < count && end > from)
         write_cursor(&q->order, &places[end - 1], next);
     ws_json_put_text(j, "next", end < count && end > from ? next : NULL);

@@ -27,7 +27,7 @@ static const struct ws_format formats[] = {
 
 static const struct ws_option options[] = {
     {"format", 'f', "FORMAT", "which format"},
-    {"kernel", 'k', "NAME", "only kernels of this name; regex:RE finds a part of it (not for capture and sqlite)"},
+    {"kernel", 'k', "NAME", "only kernels of this name, as for report (not for capture and sqlite)"},
     {"output", 'o', "FILE", "write to FILE instead of stdout"},
     {NULL, 0, NULL, NULL},
 };

@@ -14,6 +14,7 @@
 #include "install.h"
 #include "log.h"
 #include "names.h"
+#include "nearest.h"
 #include "paths.h"
 #include "report.h"
 #include "run_options.h"
@@ -452,23 +453,19 @@ static void explain_silence(const struct run *r, const struct facts *facts)
 static void check_filter(const struct run *r, const struct ws_session *session)
 {
     const char *text = setting_of(r, "WARPSIGHT_KERNEL");
+    struct ws_nearest near = {.word = text ? text : ""};
     char why[200];
-    char list[400] = "";
+    char list[400];
     struct ws_name_filter *filter = text && *text ? ws_name_filter_new(text, why, sizeof why) : NULL;
-    size_t used = 0;
     bool is_found = !filter || session->kernel_count == 0;
-    for (size_t i = 0; !is_found && i < session->kernel_count; i++)
+    for (size_t i = 0; !is_found && i < session->kernel_count; i++) {
         is_found = ws_name_filter_fits(filter, &session->kernels[i].name);
+        ws_nearest_offer_kernel(&near, &session->kernels[i].name);
+    }
     ws_name_filter_free(filter);
-    if (is_found)
-        return;
-    /* The kernels that took longest are those that were meant, most likely. */
-    for (size_t i = 0; i < session->kernel_count && i < 5 && used < sizeof list; i++)
-        if (!strstr(list, session->kernels[i].name.base))
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%.64s", i ? ", " : "",
-                                     session->kernels[i].name.base);
-    ws_log(WS_WARN, "run", "no kernel fits --kernel-name %s: none got counters. There were: %s%s", text, list,
-           session->kernel_count > 5 ? ", …" : "");
+    if (!is_found)
+        ws_log(WS_WARN, "run", "no kernel fits --kernel-name %s: none got counters. The nearest names are %s", text,
+               ws_nearest_list(&near, list, sizeof list));
 }
 
 static void check_session(const struct run *r, int64_t id)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* libstdc++'s; it has no C header. */
 /* NOLINTNEXTLINE(bugprone-reserved-identifier): the ABI's own name */
@@ -196,6 +197,7 @@ void ws_name_of(struct ws_arena *arena, const char *mangled, struct ws_name *out
         out->alias = mangled;
     if (!out->base || !*out->base)
         out->base = mangled;
+    ws_name_hash(mangled, out->hash);
     out->is_library = is_library(out);
 }
 
@@ -240,11 +242,17 @@ void ws_name_filter_free(struct ws_name_filter *filter)
     free(filter);
 }
 
+static bool is_name(const char *text, const char *name)
+{
+    return ws_name_equal(text, strlen(text), name);
+}
+
 bool ws_name_filter_fits(const struct ws_name_filter *filter, const struct ws_name *name)
 {
     if (!filter->exact)
         return regexec(&filter->regex, name->demangled, 0, NULL, 0) == 0 ||
                regexec(&filter->regex, name->mangled, 0, NULL, 0) == 0;
-    return strcmp(filter->exact, name->base) == 0 || strcmp(filter->exact, name->alias) == 0 ||
-           strcmp(filter->exact, name->demangled) == 0 || strcmp(filter->exact, name->mangled) == 0;
+    return is_name(filter->exact, name->base) || is_name(filter->exact, name->alias) ||
+           is_name(filter->exact, name->demangled) || strcmp(filter->exact, name->mangled) == 0 ||
+           strcasecmp(filter->exact, name->hash) == 0;
 }

@@ -4,6 +4,7 @@
 #ifndef WS_SERVER_NAMES_H
 #define WS_SERVER_NAMES_H
 
+#include "../analyzer/name_hash.h"
 #include "arena.h"
 
 #include <stdbool.h>
@@ -13,14 +14,15 @@ struct ws_name {
     const char *demangled; /* "void stride_read<2>(float const*, float*, int)"; = mangled when it cannot be told */
     const char *alias; /* "stride_read<2>": no return type, no scope, no parameters; long template arguments folded */
     const char *base;  /* "stride_read": the function's bare name */
-    bool is_library;   /* of a vendor's library: its source is not the user's to change */
+    char hash[WS_NAME_HASH]; /* "f3a9…": of the mangled name, the same everywhere and always (name_hash.h) */
+    bool is_library;         /* of a vendor's library: its source is not the user's to change */
 };
 
 /* Fill *out; texts live in the arena (mangled is lent). Never fails: what cannot be had is the mangled name. */
 void ws_name_of(struct ws_arena *arena, const char *mangled, struct ws_name *out);
 
-/* What --kernel says: "NAME" is one of a kernel's four names exactly, "regex:RE" a POSIX extended regular
- * expression found in the demangled or the mangled name. */
+/* What --kernel says: "NAME" is one of a kernel's four names, exactly but for blanks, or its hash; "regex:RE" is a
+ * POSIX extended regular expression found in the demangled or the mangled name. */
 struct ws_name_filter;
 
 /* NULL when the expression is wrong or memory is out; message [cap] says so. */

@@ -7,6 +7,7 @@
 #include "dbfile.h"
 #include "ingest.h"
 #include "log.h"
+#include "nearest.h"
 #include "paths.h"
 #include "serve_state.h"
 #include "text.h"
@@ -109,57 +110,15 @@ int ws_reader_open(const char *command, struct ws_store **out)
 
 /* --- sessions --- */
 
-struct names {
-    const char *word;
-    char near[3][96];
-    size_t distance[3];
-    size_t count;
-};
-
-/* Keep the three nearest; a name that was seen is not kept twice. */
-static void offer(struct names *n, const char *name)
-{
-    size_t d = ws_cli_distance(n->word, name);
-    size_t at = n->count < 3 ? n->count : 3;
-    struct ws_arena arena = {0};
-    if (*name == 0)
-        return;
-    for (size_t i = 0; i < n->count; i++)
-        if (strcmp(n->near[i], name) == 0)
-            return;
-    while (at > 0 && n->distance[at - 1] > d)
-        at--;
-    if (at == 3)
-        return;
-    for (size_t i = n->count < 3 ? n->count : 2; i > at; i--) {
-        memcpy(n->near[i], n->near[i - 1], sizeof n->near[i]);
-        n->distance[i] = n->distance[i - 1];
-    }
-    snprintf(n->near[at], sizeof n->near[at], "%s", ws_text_tame(&arena, name));
-    ws_arena_fini(&arena);
-    n->distance[at] = d;
-    if (n->count < 3)
-        n->count++;
-}
-
 static int offer_session(void *state, const struct ws_session_row *row)
 {
-    offer(state, row->name);
+    ws_nearest_offer(state, row->name);
     return 0;
-}
-
-static const char *joined(const struct names *n, char *out, size_t cap)
-{
-    size_t used = 0;
-    out[0] = 0;
-    for (size_t i = 0; i < n->count && used < cap; i++)
-        used += (size_t)snprintf(out + used, cap - used, "%s'%s'", i ? ", " : "", n->near[i]);
-    return out;
 }
 
 int ws_reader_find(const char *command, struct ws_store *store, const char *which, int64_t *session_id)
 {
-    struct names near = {.word = which ? which : ""};
+    struct ws_nearest near = {.word = which ? which : ""};
     char list[320];
     int err = ws_store_find_session(store, which, session_id);
     if (err == 0)
@@ -172,7 +131,7 @@ int ws_reader_find(const char *command, struct ws_store *store, const char *whic
     err = ws_store_each_session(store, offer_session, &near);
     if (err == 0 && near.count > 0)
         return ws_cli_failed(command, "no session '%s'; the nearest names are %s", which,
-                             joined(&near, list, sizeof list));
+                             ws_nearest_list(&near, list, sizeof list));
     return ws_cli_failed(command, "no session '%s'; see: warpsight list sessions", which);
 }
 
@@ -195,7 +154,7 @@ int ws_reader_session(const char *command, struct ws_store *store, const char *w
 int ws_reader_select(const char *command, struct ws_session *session, const char *text, const char *key, size_t top)
 {
     struct ws_name_filter *filter = NULL;
-    struct names near = {.word = text ? text : ""};
+    struct ws_nearest near = {.word = text ? text : ""};
     char message[320];
     int err;
     if (text && session->kernel_count == 0)
@@ -205,13 +164,13 @@ int ws_reader_select(const char *command, struct ws_session *session, const char
         if (!filter)
             return ws_cli_usage_error(command, "--kernel %s: %s", text, message);
         for (size_t i = 0; i < session->kernel_count; i++)
-            offer(&near, session->kernels[i].name.base);
+            ws_nearest_offer_kernel(&near, &session->kernels[i].name);
     }
     err = ws_report_select(session, filter, key, top);
     ws_name_filter_free(filter);
     if (err == -WS_ENOENT && text)
         return ws_cli_failed(command, "no kernel fits '%s'; the nearest names are %s", text,
-                             joined(&near, message, sizeof message));
+                             ws_nearest_list(&near, message, sizeof message));
     if (err != 0 && err != -WS_ENOENT)
         return ws_cli_failed(command, "%s", ws_err_text(err));
     return WS_EXIT_OK;

@@ -399,6 +399,7 @@ void ws_report_json_names(struct ws_json *j, const struct ws_name *name)
     ws_json_put_text(j, "name", name->alias);
     ws_json_put_text(j, "demangled", name->demangled);
     ws_json_put_text(j, "function", name->base);
+    ws_json_put_text(j, "hash", name->hash);
 }
 
 void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
@@ -410,6 +411,7 @@ void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, 
     ws_json_put_text(j, "name", k->name.alias);
     ws_json_put_text(j, "demangled", k->name.demangled);
     ws_json_put_text(j, "mangled", k->name.mangled);
+    ws_json_put_text(j, "hash", k->name.hash);
     put_dim3(j, "grid", k->row.launch.grid);
     put_dim3(j, "block", k->row.launch.block);
     put_attribute(j, "regs_per_thread", k, k->row.launch.regs_per_thread);

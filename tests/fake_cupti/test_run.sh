@@ -74,7 +74,11 @@ holds "-k" '[.kernels[] | select(.profiled_launches > 0) | .name] == ["transpose
 run --kernel-name=regex:add --kernel-name-base demangled "$app" basic && report
 holds "--kernel-name=regex:…" '[.kernels[] | select(.profiled_launches > 0) | .name] == ["vecadd"]'
 run -k vecad "$app" basic
-check "-k that fits nothing names what there was" "$(grep -q 'warning.*vecad: none got counters.*transpose, vecadd' "$scratch/err"; echo $?)"
+check "-k that fits nothing names the nearest" "$(grep -q "warning.*vecad: none got counters.*nearest names are .vecadd." "$scratch/err"; echo $?)"
+run -k 'scale<float>' "$app" basic && report && run -k "$(jq -r '.kernels[] | select(.name == "vecadd") | .hash' "$scratch/report.json")" "$app" basic && report
+holds "-k takes a hash" '[.kernels[] | select(.profiled_launches > 0) | .name] == ["vecadd"]'
+run -k 'vecadd(float const*, float const*, float*)' "$app" basic && report
+holds "-k takes a demangled name" '[.kernels[] | select(.profiled_launches > 0) | .name] == ["vecadd"]'
 run -s 1 -c 1 "$app" basic && report
 holds "-s and -c" '[.kernels[] | .profiled_launches] | add == 1'
 run --every 1 "$app" basic && report

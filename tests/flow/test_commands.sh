@@ -110,6 +110,16 @@ exits 0 "report -k regex" "$W" report -k 'regex:^_Z' --json
 is '.kernels | length == 2' "-k regex: keeps what fits"
 exits 1 "-k without a hit" "$W" report -k strid
 says "'stride_read'" "-k without a hit names the nearest"
+exits 1 "-k without a hit, template arguments given" "$W" report -k 'stride_read<3>'
+says "'stride_read<2>'" "names the nearest with its arguments"
+"$W" report -k 'stride_read<2>' --json >one.json
+hash=$(jq -r '.kernels[0].hash' one.json)
+mangled=$(jq -r '.kernels[0].mangled' one.json)
+demangled=$(jq -r '.kernels[0].demangled' one.json)
+for name in "$hash" "$mangled" "$demangled" "${demangled// /}" 'stride_read< 2 >'; do
+    exits 0 "report -k '$name'" "$W" report -k "$name" --json
+    cmp -s out one.json && ok "-k takes that name" || bad "-k takes that name" "$name"
+done
 exits 2 "-k with a wrong expression" "$W" report -k 'regex:('
 exits 0 "report --top" "$W" report --top 1 --sort gld_sectors --json
 is '.kernels | length == 1 and .[0].name == "stride_read<2>"' "--top after --sort"

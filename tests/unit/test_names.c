@@ -154,6 +154,19 @@ TEST(a_plain_filter_is_one_of_the_names_exactly)
     CHECK(!fits(".*", mangled)); /* no expression without regex: */
 }
 
+TEST(a_filter_may_leave_out_blanks_or_be_a_hash)
+{
+    static const char *const mangled = "_Z11block_shapeILi32ELi8EEvPKfPfi";
+    char hash[WS_NAME_HASH];
+    ws_name_hash(mangled, hash);
+    CHECK(fits("block_shape<32,8>", mangled));
+    CHECK(fits("block_shape<32, 8>", mangled));
+    CHECK(fits("void block_shape<32,8>(float const*,float*,int)", mangled));
+    CHECK(fits(hash, mangled));
+    CHECK(!fits("0123456789abcdef", mangled));
+    CHECK(!fits("block_shape<32,80>", mangled));
+}
+
 TEST(a_regular_expression_fits_a_part)
 {
     static const char *const mangled = "_Z11stride_readILi2EEvPKfPfi";

@@ -3,6 +3,7 @@
 #include "collector/select.h"
 
 #include "analyzer/err.h"
+#include "analyzer/name_hash.h"
 #include "test.h"
 
 static struct ws_signature table[WS_SELECT_SLOTS];
@@ -84,6 +85,29 @@ TEST(plain_filter_is_exact_and_regex_is_partial)
     CHECK(!offer(&s, "_Z2noi", 1, 0));
     regfree(&s.regex);
     CHECK_INT(ws_select_filter(&s, "regex:(", WS_NAME_FUNCTION), -WS_ESYNTAX);
+}
+
+static bool picks(const char *filter, const char *mangled)
+{
+    struct ws_select s = fresh();
+    CHECK_INT(ws_select_filter(&s, filter, WS_NAME_FUNCTION), 0);
+    return offer(&s, mangled, 1, 0);
+}
+
+TEST(a_plain_filter_is_any_of_the_names)
+{
+    static const char *const tile = "_Z14transpose_tileILi32ELi8EEvPfPKfi";
+    static const char *const nested = "_ZN2ns4copyEPf";
+    char hash[WS_NAME_HASH];
+    ws_name_hash(tile, hash);
+    CHECK(picks("transpose_tile<32, 8>", tile) && picks("transpose_tile<32,8>", tile));
+    CHECK(picks(tile, tile) && picks(hash, tile));
+    CHECK(picks("void transpose_tile<32, 8>(float*, float const*, int)", tile));
+    CHECK(picks("ns::copy(float*)", nested) && picks("(anonymous namespace)::copy(float*)", nested));
+    CHECK(!picks("void transpose_tile<32, 9>(float*, float const*, int)", tile));
+    CHECK(!picks("0123456789abcdef", tile) && !picks("(float*)", tile) && !picks("transpose", tile));
+    CHECK(picks("operator()", "_ZN1AclEi") == false); /* no function's name can be read: the text itself counts */
+    CHECK(picks("evil()(", "evil()("));
 }
 
 TEST(rotation_completes_every_signature)

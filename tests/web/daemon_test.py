@@ -537,6 +537,11 @@ def kernels_are_sorted_and_filtered(d):
     assert len(d.json(base + "filter=mean%3C%3D0.0000012+name:KERNEL")["kernels"]) == 2
     assert len(d.json(base + "filter=rule:W01")["kernels"]) + len(d.json(base + "filter=-rule:W01")["kernels"]) == 7
     assert len(d.json(base + "filter=rule:W01")["kernels"]) > 0
+    three = d.json(base + "filter=kernel3")["kernels"][0]
+    assert [k["name"] for k in d.json(base + "filter=" + three["hash"])["kernels"]] == ["kernel3"]
+    none = d.json(base + "filter=kernle3")
+    assert none["kernels"] == [] and none["total"] == 0 and none["nearest"][0] == "kernel3" and len(none["nearest"]) == 3
+    assert "nearest" not in d.json(base + "filter=rule:W40")
     for bad in "rule:W99", "bound:x", "mean%3Ex", "color:red":
         assert d.ask("/api/v1/" + base + "filter=" + bad).status == 400, bad
     assert d.ask("/api/v1/" + base + "sort=colour").status == 400
