@@ -2,6 +2,7 @@
  * cmd_kernels.c: `warpsight kernels`: the reference kernels and their known answers.
  * list: what there is. verify: holds a session against every .expect line and says expected, measured, verdict.
  * Read on: verify.c (judges), scorecard.c (our advice against the twins), verify_run.c (runs everything here). */
+#include "../analyzer/err.h"
 #include "cli.h"
 #include "cmd.h"
 #include "json.h"
@@ -70,12 +71,74 @@ struct bench {
     struct ws_ncu *ncu;
 };
 
+/* Lines that one of the sessions judged: what another leaves open of them (a traced session has no counters, counters
+ * bend the timeline) is not open. A line is known by where its name stands in the file. */
+struct judged {
+    const char **at;
+    size_t count, room;
+    bool is_full;
+};
+
+static void note_judged(void *state, const struct ws_verify_line *line)
+{
+    struct judged *judged = state;
+    if (line->verdict != WS_VERDICT_HOLDS && line->verdict != WS_VERDICT_BROKEN)
+        return;
+    if (judged->count == judged->room) {
+        size_t room = judged->room ? 2 * judged->room : 1024;
+        const char **at = realloc((void *)judged->at, room * sizeof(const char *));
+        if (!at) {
+            judged->is_full = true;
+            return;
+        }
+        judged->at = at;
+        judged->room = room;
+    }
+    judged->at[judged->count++] = line->expect->name.at;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    return (x > y) - (x < y);
+}
+
+static int find_judged(const struct bench *b, struct judged *judged)
+{
+    for (size_t i = 0; i < b->count && b->count > 1; i++) {
+        struct ws_verify_tally tally;
+        if (ws_verify_session(b->sessions[i], note_judged, judged, &tally) != 0 || judged->is_full)
+            return -WS_ENOMEM;
+    }
+    if (judged->count > 0)
+        qsort((void *)judged->at, judged->count, sizeof(const char *), by_address);
+    return 0;
+}
+
+static bool is_open(const struct ws_verify_line *line)
+{
+    return line->verdict == WS_VERDICT_UNKNOWN || line->verdict == WS_VERDICT_NO_LAUNCH;
+}
+
+struct printing {
+    const struct request *r;
+    const struct judged *judged;
+    struct ws_verify_tally elsewhere; /* open lines that another session judges */
+    bool is_silent;
+};
+
 static void print_line(void *state, const struct ws_verify_line *line)
 {
-    const struct request *r = state;
+    struct printing *p = state;
     char expected[160];
     char found[192];
-    if (!r->all && line->verdict == WS_VERDICT_HOLDS)
+    if (is_open(line) && p->judged->count > 0 &&
+        bsearch(&line->expect->name.at, (const void *)p->judged->at, p->judged->count, sizeof(const char *),
+                by_address)) {
+        p->elsewhere.count[line->verdict]++;
+        return;
+    }
+    if (p->is_silent || (!p->r->all && line->verdict == WS_VERDICT_HOLDS))
         return;
     ws_verify_expected(line->expect, expected, sizeof expected);
     ws_verify_measured(line, found, sizeof found);
@@ -148,12 +211,24 @@ static void print_scorecard(const struct ws_scorecard *card, bool with_ncu)
     putchar('\n');
 }
 
-static int print_text(struct request *r, const struct bench *b, const struct ws_scorecard *card, bool *good)
+/* Judge one session and print its lines; open lines that another session judges are not counted. */
+static int judge_session(const struct request *r, const struct ws_session *session, const struct judged *judged,
+                         bool is_silent, struct ws_verify_tally *tally)
+{
+    struct printing p = {.r = r, .judged = judged, .is_silent = is_silent};
+    int err = ws_verify_session(session, print_line, &p, tally);
+    for (int v = 0; err == 0 && v < WS_VERDICT_COUNT; v++)
+        tally->count[v] -= p.elsewhere.count[v];
+    return err;
+}
+
+static int print_text(const struct request *r, const struct bench *b, const struct judged *judged,
+                      const struct ws_scorecard *card, bool *good)
 {
     struct ws_verify_tally tallies[SESSIONS_MAX];
     unsigned holds = 0, broken = 0, open = 0;
     for (size_t i = 0; i < b->count; i++) {
-        if (ws_verify_session(b->sessions[i], print_line, r, &tallies[i]) != 0)
+        if (judge_session(r, b->sessions[i], judged, false, &tallies[i]) != 0)
             return ws_cli_failed(COMMAND, "out of memory");
         *good = *good && ws_verify_is_good(&tallies[i], r->strict);
         holds += tallies[i].count[WS_VERDICT_HOLDS];
@@ -168,7 +243,8 @@ static int print_text(struct request *r, const struct bench *b, const struct ws_
     return WS_EXIT_OK;
 }
 
-static int print_json(const struct request *r, const struct bench *b, const struct ws_scorecard *card, bool *good)
+static int print_json(const struct request *r, const struct bench *b, const struct judged *judged,
+                      const struct ws_scorecard *card, bool *good)
 {
     struct ws_json json = {.out = stdout, .pretty = true};
     int err = 0;
@@ -179,10 +255,12 @@ static int print_json(const struct request *r, const struct bench *b, const stru
     }
     for (size_t i = 0; i < b->count && err == 0; i++) {
         struct ws_verify_tally tally;
-        if (b->count > 1)
-            err = ws_verify_json(b->sessions[i], r->strict, &json, &tally);
+        if (b->count > 1) /* whether every line is judged by one of them is said below */
+            err = ws_verify_json(b->sessions[i], false, &json, &tally);
         else
             err = ws_verify_json_members(b->sessions[i], r->strict, &json, &tally);
+        if (err == 0)
+            err = judge_session(r, b->sessions[i], judged, true, &tally);
         *good = *good && ws_verify_is_good(&tally, r->strict);
     }
     if (b->count > 1) {
@@ -198,14 +276,16 @@ static int print_json(const struct request *r, const struct bench *b, const stru
 
 static int judge(struct request *r, const struct bench *b)
 {
-    struct ws_scorecard card;
+    struct ws_scorecard card = {.count = 0};
+    struct judged judged = {.count = 0};
     bool good = true;
     int status = WS_EXIT_OK;
-    if (ws_scorecard_make(b->sources, b->count, b->ncu, &card) != 0)
+    if (find_judged(b, &judged) != 0 || ws_scorecard_make(b->sources, b->count, b->ncu, &card) != 0)
         status = ws_cli_failed(COMMAND, "out of memory");
     else
-        status = r->json ? print_json(r, b, &card, &good) : print_text(r, b, &card, &good);
+        status = r->json ? print_json(r, b, &judged, &card, &good) : print_text(r, b, &judged, &card, &good);
     ws_scorecard_fini(&card);
+    free((void *)judged.at);
     return status == WS_EXIT_OK && !good ? WS_EXIT_FAILED : status;
 }
 
@@ -304,8 +384,9 @@ int ws_cmd_kernels(int argc, char **argv)
 {
     struct ws_cli cli = {.usage = "list | verify [SESSION…] [options]",
                          .about = "The reference kernels and their known answers. verify without SESSION runs them "
-                                  "here, on the GPU: the kernels with every counter, each host program in a session of "
-                                  "its own; with SESSIONs (ids or names) it judges those. Where both twins of a pair "
+                                  "here, on the GPU: the kernels with every counter, each host program in two sessions "
+                                  "of its own, traced and with counters; with SESSIONs (ids or names) it judges those. "
+                                  "Where both twins of a pair "
                                   "were run it prints what our advice promised and what the twins' times show. Exit "
                                   "status 1: something expected does not hold.",
                          .options = options,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * verify_run.h: every reference kernel and host program under the collector, for `warpsight kernels verify`: the
- * kernels with every counter in one session, each host program in a session of its own. */
+ * kernels with every counter in one session, each host program in two sessions of its own, one traced, one with
+ * counters. */
 #ifndef WS_SERVER_VERIFY_RUN_H
 #define WS_SERVER_VERIFY_RUN_H
 

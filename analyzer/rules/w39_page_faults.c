@@ -7,15 +7,18 @@
 
 static bool check(const struct ws_rule_input *in, struct ws_finding *f)
 {
-    double window = ws_rule_time(in, WS_T_window), groups = ws_rule_time(in, WS_T_fault_groups);
-    double moved = ws_rule_time(in, WS_T_migrated_bytes), share = ws_rule_time(in, WS_T_fault_time) / window;
+    double groups = ws_rule_time(in, WS_T_fault_groups), moved = ws_rule_time(in, WS_T_migrated_bytes);
+    double share = 0; /* unknown where a replayed kernel's faults happened in the profiler's time */
     bool by_bytes = ws_has(in->timeline->value[WS_T_dram_bytes]);
-    if (!(window > 0 && (groups > 0 || moved > 0)) ||
+    if (in->has_gain_inputs && ws_rule_time(in, WS_T_window) > 0)
+        share = ws_rule_time(in, WS_T_fault_time) / ws_rule_time(in, WS_T_window);
+    if (!(groups > 0 || moved > 0) ||
         (by_bytes ? moved < LEAST_BYTES * ws_rule_time(in, WS_T_dram_bytes) : share < LEAST_TIME))
         return false;
     ws_rule_evidence(f, "fault_groups", groups);
     ws_rule_evidence(f, "migrated_bytes", moved);
-    ws_rule_evidence(f, "fault_time", ws_rule_time(in, WS_T_fault_time));
+    if (in->has_gain_inputs)
+        ws_rule_evidence(f, "fault_time", ws_rule_time(in, WS_T_fault_time));
     ws_rule_gain(in, f, share);
     return true;
 }
@@ -42,12 +45,13 @@ const struct ws_rule ws_rule_w39_page_faults = {
            "page and moves a small piece over the link.",
     .advice = "{migrated_bytes:b} or more moved on demand, page by page. Call cudaMemPrefetchAsync before "
               "the kernel or copy explicitly.",
-    .formula = "time of the faults / total",
+    .formula = "time of the faults and moves on record / total",
     .when_not = "Data of which the GPU needs only a small, unpredictable part.",
     .source = "5 %: own choice",
     .bad = "managed (first touch)",
     .good = "managed (prefetched)",
-    .needs = WS_NEEDS(WS_T_window, WS_T_fault_groups, WS_T_migrated_bytes, WS_T_fault_time),
+    .needs = WS_NEEDS(WS_T_fault_groups, WS_T_migrated_bytes),
+    .gain_needs = WS_NEEDS(WS_T_window, WS_T_fault_time),
     .check = check,
     WS_CASES(cases),
 };
