@@ -42,7 +42,11 @@ class Daemon:
         start = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(10)
-        return status, time.monotonic() - start
+        seconds = time.monotonic() - start
+        self.log.seek(0)
+        log = self.log.read()
+        assert "Sanitizer" not in log, log[-4000:]
+        return status, seconds
 
     def raw(self, data, timeout=10):
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
