@@ -90,6 +90,8 @@ void ws_api_put_catalogue(struct ws_json *j);
 /* A session from the cache (session_cache.h), to be given back; false: the answer is an error already. */
 struct ws_cached;
 bool ws_call_session(struct ws_call *call, int64_t id, const struct ws_cached **out);
+/* The same with facts and timeline. */
+bool ws_call_whole_session(struct ws_call *call, int64_t id, const struct ws_cached **out);
 
 /* The parameter metrics=: wanted[WS_METRIC_COUNT], or *all; usual: keys when it is left out. False: 400 already. */
 bool ws_call_metrics(struct ws_call *call, const char *usual, bool *wanted, bool *all);

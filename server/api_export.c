@@ -92,7 +92,7 @@ void ws_api_export(struct ws_call *call)
         ws_call_fail(call, 400, "bad_parameter", "/api/v1/catalogue lists the formats", "unknown format '%.60s'", name);
         return;
     }
-    if (!ws_call_session(call, call->request->ids[0], &c))
+    if (!ws_call_whole_session(call, call->request->ids[0], &c))
         return;
     name_file(call, format->name);
     err = write_export(call, format, c->session);

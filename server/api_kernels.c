@@ -524,7 +524,7 @@ static bool put_one(struct ws_call *call, const struct ws_cached *c)
 void ws_api_kernel(struct ws_call *call)
 {
     const struct ws_cached *c;
-    if (ws_call_unchanged(call) || !ws_call_session(call, call->request->ids[0], &c))
+    if (ws_call_unchanged(call) || !ws_call_whole_session(call, call->request->ids[0], &c))
         return;
     if (!put_one(call, c))
         ws_call_fail(call, 404, "kernel_not_found", "the session's kernels are at …/kernels",

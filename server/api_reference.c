@@ -36,7 +36,7 @@ void ws_api_verify(struct ws_call *call)
 {
     const struct ws_cached *c;
     int err;
-    if (ws_call_unchanged(call) || !ws_call_session(call, call->request->ids[0], &c))
+    if (ws_call_unchanged(call) || !ws_call_whole_session(call, call->request->ids[0], &c))
         return;
     err = put_verified(c->session, ws_call_json(call));
     ws_session_cache_give(c);

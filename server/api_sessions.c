@@ -117,17 +117,28 @@ void ws_api_sessions(struct ws_call *call)
 
 /* --- one of them --- */
 
-bool ws_call_session(struct ws_call *call, int64_t id, const struct ws_cached **out)
+static bool take_session(struct ws_call *call, int64_t id, bool whole, const struct ws_cached **out)
 {
     uint64_t revision = ws_daemon_session_revision(call->daemon, id);
     struct ws_store *store = ws_call_store(call);
     int err;
     if (!store)
         return false;
-    err = ws_session_cache_take(store, id, revision, out);
+    err =
+        whole ? ws_session_cache_take_whole(store, id, revision, out) : ws_session_cache_take(store, id, revision, out);
     if (err != 0)
         ws_call_fail_store(call, err);
     return err == 0;
+}
+
+bool ws_call_session(struct ws_call *call, int64_t id, const struct ws_cached **out)
+{
+    return take_session(call, id, false, out);
+}
+
+bool ws_call_whole_session(struct ws_call *call, int64_t id, const struct ws_cached **out)
+{
+    return take_session(call, id, true, out);
 }
 
 static void put_processes(struct ws_json *j, const struct ws_session *s)
@@ -236,7 +247,7 @@ void ws_api_report(struct ws_call *call)
 {
     const struct ws_cached *c;
     int err;
-    if (ws_call_unchanged(call) || !ws_call_session(call, call->request->ids[0], &c))
+    if (ws_call_unchanged(call) || !ws_call_whole_session(call, call->request->ids[0], &c))
         return;
     err = ws_report_json(c->session, ws_call_json(call));
     ws_session_cache_give(c);

@@ -144,7 +144,7 @@ void ws_api_put_time(struct ws_json *j, const struct ws_session *s)
 void ws_api_time(struct ws_call *call)
 {
     const struct ws_cached *c;
-    if (ws_call_unchanged(call) || !ws_call_session(call, call->request->ids[0], &c))
+    if (ws_call_unchanged(call) || !ws_call_whole_session(call, call->request->ids[0], &c))
         return;
     ws_api_put_time(ws_call_json(call), c->session);
     ws_session_cache_give(c);

@@ -15,7 +15,7 @@
 enum {
     WS_TRACK_POINTS_MAX = 1 << 15,  /* of one answer; more are merged into wider cells */
     WS_TRACK_MEMORY_MAX = 1000000,  /* allocations and releases read; what comes later is counted as left out */
-    WS_TRACK_LAUNCHES_MAX = 500000, /* launches joined with their calls; of more, each n-th */
+    WS_TRACK_LAUNCHES_MAX = 200000, /* launches joined with their calls; of more, each n-th */
     WS_TRACK_SERIES_MAX = 256
 };
 

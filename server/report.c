@@ -504,18 +504,20 @@ static int load_ceilings(struct loader *l)
 /* --- the timeline --- */
 
 /* Rows that cannot be read leave their facts missing; the kernels are worth showing without them. */
-static int judge_timeline(struct loader *l)
+int ws_report_load_timeline(struct ws_store *store, struct ws_session *session)
 {
-    struct ws_session *s = l->s;
-    int err;
-    s->facts = malloc(sizeof *s->facts);
-    s->timeline = malloc(sizeof *s->timeline);
-    if (!s->facts || !s->timeline)
-        return -WS_ENOMEM;
-    err = ws_timeline_facts_load(l->store, s, s->facts);
-    if (err != -WS_ENOMEM)
-        ws_rules_run_timeline(s->facts, s->timeline);
-    return err == -WS_ECORRUPT ? 0 : err;
+    struct ws_timeline_facts *facts = malloc(sizeof *facts);
+    struct ws_findings *found = malloc(sizeof *found);
+    int err = facts && found ? ws_timeline_facts_load(store, session, facts) : -WS_ENOMEM;
+    if (err != 0 && err != -WS_ECORRUPT) {
+        free(facts);
+        free(found);
+        return err;
+    }
+    ws_rules_run_timeline(facts, found);
+    session->facts = facts;
+    session->timeline = found;
+    return 0;
 }
 
 /* --- all together --- */
@@ -540,13 +542,24 @@ static int load_all(struct loader *l, int64_t id)
             s->total_s += s->kernels[i].times.total.number;
     }
     if (err == 0)
-        err = judge_timeline(l);
-    if (err == 0)
         err = load_warnings(l);
     return err;
 }
 
 int ws_report_load(struct ws_store *store, int64_t session_id, struct ws_session **out)
+{
+    struct ws_session *s = NULL;
+    int err = ws_report_load_kernels(store, session_id, &s);
+    if (err == 0)
+        err = ws_report_load_timeline(store, s);
+    if (err != 0)
+        ws_report_free(s);
+    else
+        *out = s;
+    return err;
+}
+
+int ws_report_load_kernels(struct ws_store *store, int64_t session_id, struct ws_session **out)
 {
     struct ws_session *s = calloc(1, sizeof *s);
     struct loader l = {.s = s, .store = store};

@@ -70,6 +70,10 @@ struct ws_session {
 /* Load a session. Free with ws_report_free (NULL is allowed).
  *   errors  -WS_ENOENT no such session; -WS_ENOMEM; of the store */
 int ws_report_load(struct ws_store *store, int64_t session_id, struct ws_session **out);
+/* The same in two steps: all but facts and timeline, which are NULL then, and what is missing. The second reads every
+ * launch of the session; the first does not. */
+int ws_report_load_kernels(struct ws_store *store, int64_t session_id, struct ws_session **out);
+int ws_report_load_timeline(struct ws_store *store, struct ws_session *session);
 void ws_report_free(struct ws_session *session);
 
 /* The CUDA driver that the session ran under, as cuDriverGetVersion; 0 = not known. */

@@ -13,8 +13,9 @@ enum { SLOTS = 4 };
 
 _Static_assert(WS_FINDINGS_MAX <= 64, "a finding is a bit");
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;      /* guards slots, users and used */
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER; /* one load at a time: it is most of the memory */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;          /* guards slots, users and used */
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;     /* one load at a time: it is most of the memory */
+static pthread_mutex_t timeline_lock = PTHREAD_MUTEX_INITIALIZER; /* the same for timelines, which take longer */
 static struct ws_cached *slots[SLOTS];
 static uint64_t uses;
 
@@ -110,7 +111,7 @@ static void summarise(const struct ws_report *report, struct ws_kernel_summary *
 static int load(struct ws_store *store, struct ws_cached *c)
 {
     struct ws_report *report = malloc(sizeof *report);
-    int err = report ? ws_report_load(store, c->id, &c->session) : -WS_ENOMEM;
+    int err = report ? ws_report_load_kernels(store, c->id, &c->session) : -WS_ENOMEM;
     if (err == 0) {
         c->kernels = calloc(c->session->kernel_count + 1, sizeof *c->kernels);
         err = c->kernels ? 0 : -WS_ENOMEM;
@@ -120,6 +121,34 @@ static int load(struct ws_store *store, struct ws_cached *c)
         summarise(report, &c->kernels[i]);
     }
     free(report);
+    return err;
+}
+
+/* The timeline of a session that is in use already. Other readers see it when it is whole, or not at all. */
+static int complete(struct ws_store *store, struct ws_cached *c)
+{
+    int err = 0;
+    pthread_mutex_lock(&timeline_lock);
+    if (!atomic_load(&c->is_whole)) {
+        err = ws_report_load_timeline(store, c->session);
+        atomic_store(&c->is_whole, err == 0);
+    }
+    pthread_mutex_unlock(&timeline_lock);
+    return err;
+}
+
+int ws_session_cache_take_whole(struct ws_store *store, int64_t id, uint64_t revision, const struct ws_cached **out)
+{
+    const struct ws_cached *c;
+    int err = ws_session_cache_take(store, id, revision, &c);
+    if (err != 0)
+        return err;
+    if (!atomic_load(&c->is_whole))
+        err = complete(store, (struct ws_cached *)(uintptr_t)c);
+    if (err == 0)
+        *out = c;
+    else
+        ws_session_cache_give(c);
     return err;
 }
 

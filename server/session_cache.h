@@ -8,6 +8,8 @@
 
 #include "report.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +26,7 @@ struct ws_cached {
     uint64_t revision;
     struct ws_session *session;
     struct ws_kernel_summary *kernels; /* [session->kernel_count], same order */
+    _Atomic bool is_whole;             /* session->facts and ->timeline are there */
     unsigned users;                    /* the cache's own */
     uint64_t used;
 };
@@ -32,6 +35,8 @@ struct ws_cached {
  *   revision  ws_daemon_session_revision(), read before
  *   errors    of ws_report_load */
 int ws_session_cache_take(struct ws_store *store, int64_t id, uint64_t revision, const struct ws_cached **out);
+/* The same with its facts and timeline, for which every launch is read. */
+int ws_session_cache_take_whole(struct ws_store *store, int64_t id, uint64_t revision, const struct ws_cached **out);
 void ws_session_cache_give(const struct ws_cached *cached);
 
 #endif

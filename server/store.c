@@ -146,6 +146,7 @@ static const char schema[] =
     X(ACTIVITY_IDS, "SELECT id FROM activity WHERE session_id = ?1 AND id > ?2 AND end_ns >= ?3 AND start_ns < ?4 " \
                     "ORDER BY id")                                                                                  \
     X(ACTIVITY_ALL, "SELECT id FROM activity WHERE session_id = ?1 ORDER BY id")                                    \
+    X(ACTIVITY_STARTS, "SELECT id, start_ns FROM activity WHERE session_id = ?1 ORDER BY start_ns, id")             \
     X(ACTIVITY_ONE, "SELECT " ACTIVITY_COLUMNS " FROM activity WHERE id = ?1")                                      \
     X(OPEN_PROCESSES, "SELECT session_id, pid, boot_id FROM process WHERE ended_ns IS NULL ORDER BY id")            \
     X(SESSION_NOTE, "UPDATE session SET note = ?2 WHERE id = ?1 RETURNING id")                                      \
@@ -1485,6 +1486,59 @@ int ws_store_each_activity(struct ws_store *store, int64_t session_id,
     if (err == 0)
         err = each_chunk(store, S_ACTIVITY_ONE, &ids, activity_of, &call);
     free(ids.at);
+    return err;
+}
+
+/* Chunks with their least starts. */
+struct chunk_starts {
+    struct chunk_ids ids, starts;
+};
+
+static int find_starts(struct ws_store *s, int64_t session_id, struct chunk_starts *out)
+{
+    sqlite3_stmt *st = s->prepared[S_ACTIVITY_STARTS];
+    int err = 0;
+    int rc = sqlite3_bind_int64(st, 1, session_id);
+    while (err == 0 && (rc == SQLITE_OK || rc == SQLITE_ROW)) {
+        rc = sqlite3_step(st);
+        if (rc == SQLITE_ROW)
+            err = take_id(&out->ids, sqlite3_column_int64(st, 0));
+        if (rc == SQLITE_ROW && err == 0)
+            err = take_id(&out->starts, sqlite3_column_int64(st, 1));
+    }
+    if (err == 0 && rc != SQLITE_DONE)
+        err = fail(s, rc);
+    done(s, S_ACTIVITY_STARTS);
+    return err;
+}
+
+struct by_start {
+    int (*each)(void *state, const struct ws_activity_chunk *chunk, int64_t next_start_ns);
+    void *state;
+    int64_t next_start_ns;
+};
+
+static int with_next_start(void *state, const struct ws_activity_chunk *chunk)
+{
+    const struct by_start *b = state;
+    return b->each(b->state, chunk, b->next_start_ns);
+}
+
+int ws_store_each_activity_by_start(struct ws_store *store, int64_t session_id,
+                                    int (*each)(void *state, const struct ws_activity_chunk *chunk,
+                                                int64_t next_start_ns),
+                                    void *state)
+{
+    struct by_start b = {each, state, 0};
+    struct call_activity_chunk call = {with_next_start, &b};
+    struct chunk_starts found = {{NULL, 0, 0}, {NULL, 0, 0}};
+    int err = find_starts(store, session_id, &found);
+    for (size_t i = 0; err == 0 && i < found.ids.count; i++) {
+        b.next_start_ns = i + 1 < found.ids.count ? found.starts.at[i + 1] : INT64_MAX;
+        err = each_row(store, S_ACTIVITY_ONE, found.ids.at[i], activity_of, &call);
+    }
+    free(found.ids.at);
+    free(found.starts.at);
     return err;
 }
 

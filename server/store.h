@@ -252,6 +252,12 @@ struct ws_activity_chunk {
 int ws_store_each_activity(struct ws_store *store, int64_t session_id,
                            int (*each)(void *state, const struct ws_activity_chunk *chunk), void *state);
 
+/* By least start of a chunk, and then by id; next_start_ns: of the chunk that follows, INT64_MAX after the last. */
+int ws_store_each_activity_by_start(struct ws_store *store, int64_t session_id,
+                                    int (*each)(void *state, const struct ws_activity_chunk *chunk,
+                                                int64_t next_start_ns),
+                                    void *state);
+
 struct ws_host_chunk {
     int64_t process_id;
     uint16_t type; /* WS_REC_API, WS_REC_SYNC, … */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * timeline_facts.c: rows of one GPU and process become the numbers of analyzer/timeline.h. Three steps: choose the
- * busiest (process, device); load its work and the host's calls; compute each group of facts from sorted arrays.
- * Judges nothing: thresholds are in the rules. Times here are ns; facts are seconds. */
+ * busiest (process, device); load the host's calls; sweep over the device's work in order of its start, which
+ * is never in memory as a whole. Judges nothing: thresholds are in the rules. Times here are ns; facts are seconds. */
 #include "timeline_facts.h"
 
 #include "../analyzer/err.h"
 #include "../analyzer/gpus.h"
+#include "work_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,26 +26,16 @@ enum { ALLOCATION = 1, RELEASE = 2 };
 #define TINY_COPY 64u                  /* W36 */
 /* A wait that ends so soon after a tiny copy waited for it (cudaMemcpyAsync + cudaStreamSynchronize). */
 #define WAITS_FOR_COPY_NS 200000
-#define ROWS_MAX ((size_t)16 * WS_TIMELINE_WORK_MAX)
+/* Records of the host that are held, of each type; of a session with more, sums are lower bounds. */
+#define ROWS_MAX ((size_t)1 << 18)
+/* Launches with their parameters take 168 bytes: chains are looked for in so many. */
+#define CHAIN_LAUNCHES_MAX ((size_t)1 << 16)
+#define PARAMS 16
 #define GROUPS_MAX 256
-
-struct span {
-    int64_t start, end;
-};
-
-/* A kernel, copy or memset that has a time. */
-struct work {
-    struct span at;
-    uint64_t correlation;
-    uint64_t kernel_id; /* kernel; else bytes */
-    uint32_t stream;
-    uint8_t kind; /* enum ws_activity_kind */
-    uint8_t copy_kind, src_kind, dst_kind, is_async;
-};
 
 enum call_class { CALL_OTHER, CALL_LAUNCH, CALL_COPY, CALL_ALLOC };
 struct call {
-    struct span at;
+    struct ws_span at;
     uint64_t correlation;
     uint32_t return_code;
     uint8_t domain, class;
@@ -69,9 +60,9 @@ struct group {
 
 /* A launch that was profiled: how long it held the program, and the launch itself. */
 struct held {
-    struct span at;
-    struct work launch;
-    bool is_ours; /* on the GPU that is looked at */
+    struct ws_span at;
+    struct ws_work launch;
+    uint32_t device;
 };
 
 struct loader {
@@ -79,19 +70,22 @@ struct loader {
     struct group groups[GROUPS_MAX];
     size_t group_count;
     const struct group *chosen;
-    ARRAY(struct work) work;               /* by start */
     ARRAY(struct call) calls;              /* launches, copies, allocations and failures; by correlation */
-    ARRAY(struct span) syncs;              /* host-blocking */
+    ARRAY(struct ws_span) syncs;           /* host-blocking; by start */
+    ARRAY(struct ws_span) waits;           /* the same, by end */
     ARRAY(struct ws_rec_copy_call) copies; /* by correlation */
     ARRAY(struct ws_rec_launch_call) launches;
-    ARRAY(uint64_t) params; /* 16 of each launch */
+    uint64_t *params; /* PARAMS of each launch */
+    size_t params_room;
     ARRAY(struct name_class) names;
-    ARRAY(struct ws_rec_memory) memory;
-    ARRAY(struct ws_rec_uvm) uvm;
-    ARRAY(struct held) held; /* while launches were profiled: cut out of the times above */
-    int64_t unplaced_ns;     /* profiling of which nobody knows when it was */
-    bool has_host;           /* set `api` was on */
-    bool has_runtime;        /* the program uses the runtime: failures of the driver calls within are its business */
+    ARRAY(struct ws_span) faults;
+    double fault_groups, migrated, allocated; /* allocated: device bytes, less what was released */
+    bool is_cut;                              /* there were more rows than are held */
+    ARRAY(struct held) held;                  /* while launches were profiled: cut out of the times above */
+    int64_t unplaced_ns;                      /* profiling of which nobody knows when it was */
+    bool has_held;                            /* held was loaded */
+    bool has_host;                            /* set `api` was on */
+    bool has_runtime; /* the program uses the runtime: failures of the driver calls within are its business */
 };
 
 /* --- small tools ---------------------------------------------------------------------------------- */
@@ -106,22 +100,23 @@ static void *grow(void *at, size_t count, size_t *room, size_t size)
     *room = count < *room ? *room : more;
     return grown;
 }
-/* Append; 0 or -WS_ENOMEM. What comes after ROWS_MAX is left out. */
-#define PUSH(array, value)                                                                   \
-    ((array).count >= ROWS_MAX                                                               \
-         ? 0                                                                                 \
-         : ((array).at = grow((array).at, (array).count, &(array).room, sizeof *(array).at), \
-            (array).count < (array).room ? ((array).at[(array).count++] = (value), 0) : -WS_ENOMEM))
+/* Append; 0 or -WS_ENOMEM. What comes after ROWS_MAX is left out, and l->is_cut says so. */
+#define PUSH(l, array, value)                                                                               \
+    ((l)->array.count >= ROWS_MAX                                                                           \
+         ? ((l)->is_cut = true, 0)                                                                          \
+         : ((l)->array.at = grow((l)->array.at, (l)->array.count, &(l)->array.room, sizeof *(l)->array.at), \
+            (l)->array.count < (l)->array.room ? ((l)->array.at[(l)->array.count++] = (value), 0) : -WS_ENOMEM))
 
 static int by_span(const void *a, const void *b)
 {
-    const struct span *x = a, *y = b;
+    const struct ws_span *x = a, *y = b;
     return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->end > y->end) - (x->end < y->end);
 }
 
-static int by_work(const void *a, const void *b)
+static int by_end(const void *a, const void *b)
 {
-    return by_span(&((const struct work *)a)->at, &((const struct work *)b)->at);
+    const struct ws_span *x = a, *y = b;
+    return x->end != y->end ? (x->end < y->end ? -1 : 1) : (x->start > y->start) - (x->start < y->start);
 }
 
 static int by_call(const void *a, const void *b)
@@ -137,14 +132,8 @@ static int by_copy(const void *a, const void *b)
     return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
-static int by_double(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Merge sorted spans in place: what is left is disjoint and rising. Returns how many. */
-static size_t merge(struct span *at, size_t count)
+static size_t merge(struct ws_span *at, size_t count)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
@@ -160,27 +149,11 @@ static double seconds(int64_t ns)
     return (double)ns * 1e-9;
 }
 
-static int64_t length_of(const struct span *at, size_t count)
+static int64_t length_of(const struct ws_span *at, size_t count)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < count; i++)
         ns += at[i].end - at[i].start;
-    return ns;
-}
-
-/* Time that two merged lists share. */
-static int64_t shared(const struct span *a, size_t na, const struct span *b, size_t nb)
-{
-    int64_t ns = 0;
-    for (size_t i = 0, k = 0; i < na && k < nb;) {
-        int64_t from = a[i].start > b[k].start ? a[i].start : b[k].start;
-        int64_t to = a[i].end < b[k].end ? a[i].end : b[k].end;
-        ns += to > from ? to - from : 0;
-        if (a[i].end < b[k].end)
-            i++;
-        else
-            k++;
-    }
     return ns;
 }
 
@@ -199,7 +172,7 @@ static void note_stream(struct streams *s, uint32_t stream)
         s->at[s->count++] = stream;
 }
 
-static bool is_host_copy(const struct work *w)
+static bool is_host_copy(const struct ws_work *w)
 {
     return w->kind == WS_ACTIVITY_MEMCPY && (w->copy_kind == COPY_HTOD || w->copy_kind == COPY_DTOH);
 }
@@ -217,15 +190,9 @@ static struct group *group_of(struct loader *l, int64_t process_id, uint32_t dev
     return &l->groups[l->group_count++];
 }
 
-/* Times that a clock can say: sums and differences of them do not overflow, also in a capture made to. */
-static bool is_time(int64_t start_ns, int64_t end_ns)
-{
-    return start_ns > 0 && end_ns >= start_ns && end_ns < INT64_MAX / 4;
-}
-
 static bool has_time(const struct ws_activity_row *row)
 {
-    return is_time(row->start_ns, row->end_ns);
+    return ws_work_is_time(row->start_ns, row->end_ns);
 }
 
 static int weigh(void *state, const struct ws_activity_chunk *chunk)
@@ -240,32 +207,6 @@ static int weigh(void *state, const struct ws_activity_chunk *chunk)
             group->busy_ns += (double)(row.end_ns - row.start_ns);
     }
     return 0;
-}
-
-static int load_work(void *state, const struct ws_activity_chunk *chunk)
-{
-    struct loader *l = state;
-    int err = 0;
-    if (chunk->process_id != l->chosen->process_id)
-        return 0;
-    for (uint32_t i = 0; err == 0 && i < chunk->rows && l->work.count < WS_TIMELINE_WORK_MAX; i++) {
-        struct ws_activity_row row;
-        struct work w;
-        ws_activity_unpack(&row, chunk->data + (size_t)i * WS_ACTIVITY_BYTES);
-        if (!has_time(&row) || row.device != l->chosen->device)
-            continue;
-        w = (struct work){.at = {row.start_ns, row.end_ns},
-                          .correlation = row.correlation,
-                          .kernel_id = row.kernel_id,
-                          .stream = row.stream,
-                          .kind = (uint8_t)chunk->kind,
-                          .copy_kind = row.copy_kind,
-                          .src_kind = row.src_kind,
-                          .dst_kind = row.dst_kind,
-                          .is_async = row.is_async};
-        err = PUSH(l->work, w);
-    }
-    return err;
 }
 
 static bool begins(const char *name, const char *with)
@@ -305,7 +246,7 @@ static int class_of(struct loader *l, uint32_t name, uint8_t *out)
     if (ws_store_get_text(l->store, name, text, sizeof text) == 0)
         row.class = class_of_text(text);
     *out = row.class;
-    return PUSH(l->names, row);
+    return PUSH(l, names, row);
 }
 
 static int take_call(struct loader *l, const struct ws_rec_api *rec)
@@ -316,22 +257,52 @@ static int take_call(struct loader *l, const struct ws_rec_api *rec)
     l->has_runtime = l->has_runtime || rec->domain == DOMAIN_RUNTIME;
     if (err != 0 || (call.class == CALL_OTHER && !failed))
         return err;
-    return PUSH(l->calls, call);
+    return PUSH(l, calls, call);
 }
 
 static int take_launch(struct loader *l, const struct ws_rec_launch_call *rec)
 {
-    enum { PARAMS = 16 };
     struct ws_rec_launch_call kept = *rec;
-    int err = 0;
+    int err;
+    if (l->launches.count == CHAIN_LAUNCHES_MAX) {
+        l->is_cut = true;
+        return 0;
+    }
+    kept.params = (struct ws_text){NULL, 0};
+    err = PUSH(l, launches, kept);
+    if (err == 0 && l->params_room < PARAMS * l->launches.room) {
+        uint64_t *grown = realloc(l->params, PARAMS * l->launches.room * sizeof *grown);
+        if (!grown)
+            return -WS_ENOMEM;
+        l->params = grown;
+        l->params_room = PARAMS * l->launches.room;
+    }
     for (uint32_t i = 0; err == 0 && i < PARAMS; i++) {
         uint64_t v = 0;
         for (uint32_t b = 0; b < 8 && 8 * i + b < rec->params.length; b++)
             v |= (uint64_t)(unsigned char)rec->params.at[8 * i + b] << (8 * b);
-        err = PUSH(l->params, v);
+        l->params[PARAMS * (l->launches.count - 1) + i] = v;
     }
-    kept.params = (struct ws_text){NULL, 0};
-    return err == 0 ? PUSH(l->launches, kept) : err;
+    return err;
+}
+
+/* What lives at the end is a sum; no list is needed. */
+static void take_memory(struct loader *l, const struct ws_rec_memory *rec)
+{
+    if (rec->memory_kind == MEMORY_DEVICE)
+        l->allocated += rec->operation == ALLOCATION ? (double)rec->bytes : -(double)rec->bytes;
+}
+
+static int take_uvm(struct loader *l, const struct ws_rec_uvm *u)
+{
+    bool is_move = (u->counter == UVM_HTOD || u->counter == UVM_DTOH) && u->flags != UVM_BY_USER;
+    if (u->counter == UVM_GPU_FAULT)
+        l->fault_groups++;
+    else if (is_move)
+        l->migrated += (double)u->value;
+    else
+        return 0;
+    return ws_work_is_time(u->start_ns, u->end_ns) ? PUSH(l, faults, ((struct ws_span){u->start_ns, u->end_ns})) : 0;
 }
 
 static int take_host(struct loader *l, uint16_t type, const uint8_t *at, uint32_t length)
@@ -350,13 +321,16 @@ static int take_host(struct loader *l, uint16_t type, const uint8_t *at, uint32_
             return -WS_ECORRUPT;
         if (sync.sync_kind != SYNC_EVENT && sync.sync_kind != SYNC_STREAM && sync.sync_kind != SYNC_CONTEXT)
             return 0;
-        return PUSH(l->syncs, ((struct span){sync.start_ns, sync.end_ns}));
+        return PUSH(l, syncs, ((struct ws_span){sync.start_ns, sync.end_ns}));
     case WS_REC_MEMORY:
-        return ws_wire_get_memory(&memory, at, length) == 0 ? PUSH(l->memory, memory) : -WS_ECORRUPT;
+        if (ws_wire_get_memory(&memory, at, length) != 0)
+            return -WS_ECORRUPT;
+        take_memory(l, &memory);
+        return 0;
     case WS_REC_UVM:
-        return ws_wire_get_uvm(&uvm, at, length) == 0 ? PUSH(l->uvm, uvm) : -WS_ECORRUPT;
+        return ws_wire_get_uvm(&uvm, at, length) == 0 ? take_uvm(l, &uvm) : -WS_ECORRUPT;
     case WS_REC_COPY_CALL:
-        return ws_wire_get_copy_call(&copy, at, length) == 0 ? PUSH(l->copies, copy) : -WS_ECORRUPT;
+        return ws_wire_get_copy_call(&copy, at, length) == 0 ? PUSH(l, copies, copy) : -WS_ECORRUPT;
     case WS_REC_LAUNCH_CALL:
         return ws_wire_get_launch_call(&launch, at, length) == 0 ? take_launch(l, &launch) : -WS_ECORRUPT;
     default:
@@ -380,51 +354,212 @@ static int load_host(void *state, const struct ws_host_chunk *chunk)
     return err;
 }
 
-static int load(struct loader *l, int64_t session_id)
+/* The busiest GPU of the busiest process; with one process and one GPU there is nothing to weigh. */
+static int choose(struct loader *l, const struct ws_session *session)
 {
-    int err = ws_store_each_activity(l->store, session_id, weigh, l);
-    if (err != 0 || l->group_count == 0)
-        return err;
-    l->chosen = &l->groups[0];
-    for (size_t i = 1; i < l->group_count; i++)
-        if (l->groups[i].busy_ns > l->chosen->busy_ns)
+    int err;
+    if (session->process_count == 1 && session->device_count == 1 && l->group_count == 0) {
+        l->chosen = group_of(l, session->processes[0].id, session->devices[0].device.index);
+        return 0;
+    }
+    l->group_count = 0;
+    l->chosen = NULL;
+    err = ws_store_each_activity(l->store, session->row.id, weigh, l);
+    for (size_t i = 0; err == 0 && i < l->group_count; i++)
+        if (!l->chosen || l->groups[i].busy_ns > l->chosen->busy_ns)
             l->chosen = &l->groups[i];
-    err = ws_store_each_activity(l->store, session_id, load_work, l);
-    if (err == 0)
-        err = ws_store_each_host(l->store, session_id, load_host, l);
+    return err;
+}
+
+static int load_calls(struct loader *l, int64_t session_id)
+{
+    int err = ws_store_each_host(l->store, session_id, load_host, l);
     if (err != 0)
         return err;
-    if (l->work.count > 0)
-        qsort(l->work.at, l->work.count, sizeof *l->work.at, by_work);
     if (l->calls.count > 0)
         qsort(l->calls.at, l->calls.count, sizeof *l->calls.at, by_call);
     if (l->copies.count > 0)
         qsort(l->copies.at, l->copies.count, sizeof *l->copies.at, by_copy);
-    if (l->syncs.count > 0)
-        qsort(l->syncs.at, l->syncs.count, sizeof *l->syncs.at, by_span);
+    if (l->syncs.count == 0)
+        return 0;
+    l->waits.at = malloc(l->syncs.count * sizeof *l->waits.at);
+    if (!l->waits.at)
+        return -WS_ENOMEM;
+    l->waits.count = l->syncs.count;
+    memcpy(l->waits.at, l->syncs.at, l->syncs.count * sizeof *l->waits.at);
+    qsort(l->syncs.at, l->syncs.count, sizeof *l->syncs.at, by_span);
+    qsort(l->waits.at, l->waits.count, sizeof *l->waits.at, by_end);
     return 0;
 }
 
 static void unload(struct loader *l)
 {
-    free(l->work.at);
     free(l->calls.at);
     free(l->syncs.at);
+    free(l->waits.at);
     free(l->copies.at);
     free(l->launches.at);
-    free(l->params.at);
+    free(l->params);
     free(l->names.at);
-    free(l->memory.at);
-    free(l->uvm.at);
+    free(l->faults.at);
     free(l->held.at);
 }
 
-/* --- device work ---------------------------------------------------------------------------------- */
+/* --- durations ------------------------------------------------------------------------------------ */
 
-struct busy {
-    struct span window;
-    struct span *all, *kernels, *copies; /* merged; one allocation: all is freed */
-    size_t all_count, kernel_count, copy_count;
+/* For a median of any number of durations: all of them up to KEPT; counts in buckets of 1/8192 of the value beyond. */
+enum { KEPT = 1 << 16, EXACT_BITS = 14, HALF = 1 << (EXACT_BITS - 1), BUCKETS = (1 << EXACT_BITS) + 50 * HALF };
+struct durations {
+    uint64_t count;
+    int64_t kept[KEPT];
+    uint32_t buckets[BUCKETS];
+};
+
+static size_t bucket_of(int64_t ns)
+{
+    int shift;
+    if (ns < 1 << EXACT_BITS)
+        return (size_t)ns;
+    shift = 63 - __builtin_clzll((unsigned long long)ns) - (EXACT_BITS - 1);
+    return (1u << EXACT_BITS) + (size_t)(shift - 1) * HALF + ((size_t)(ns >> shift) - HALF);
+}
+
+/* The least duration of a bucket. */
+static int64_t bucket_start(size_t bucket)
+{
+    size_t shift;
+    if (bucket < 1u << EXACT_BITS)
+        return (int64_t)bucket;
+    bucket -= 1u << EXACT_BITS;
+    shift = bucket / HALF + 1;
+    return (int64_t)(bucket % HALF + HALF) << shift;
+}
+
+static void add_duration(struct durations *d, int64_t ns)
+{
+    if (d->count < KEPT)
+        d->kept[d->count] = ns;
+    d->count++;
+    d->buckets[bucket_of(ns)]++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static struct ws_value median_of(struct durations *d)
+{
+    struct ws_value median;
+    uint64_t seen = 0;
+    size_t bucket = 0;
+    if (d->count <= KEPT) {
+        qsort(d->kept, d->count, sizeof *d->kept, by_number);
+        return ws_value_of(seconds(d->kept[d->count / 2]));
+    }
+    while (bucket + 1 < BUCKETS && seen + d->buckets[bucket] <= d->count / 2)
+        seen += d->buckets[bucket++];
+    median = ws_value_of(seconds(bucket_start(bucket)));
+    median.grade = WS_GRADE_ESTIMATE;
+    return median;
+}
+
+/* --- the sweep -------------------------------------------------------------------------------------- */
+
+/* The union of spans that come by their start. */
+struct cover {
+    struct ws_span open;
+    bool is_open;
+    int64_t length; /* of what is closed */
+};
+
+/* Add a span; true: nothing covered *gap, which lies before it. */
+static bool cover_add(struct cover *c, const struct ws_span *at, struct ws_span *gap)
+{
+    bool has_gap = c->is_open && at->start > c->open.end;
+    if (has_gap) {
+        *gap = (struct ws_span){c->open.end, at->start};
+        c->length += c->open.end - c->open.start;
+    }
+    if (has_gap || !c->is_open)
+        c->open = *at;
+    else if (at->end > c->open.end)
+        c->open.end = at->end;
+    c->is_open = true;
+    return has_gap;
+}
+
+static int64_t cover_length(const struct cover *c)
+{
+    return c->length + (c->is_open ? c->open.end - c->open.start : 0);
+}
+
+enum { RECENT = 64 }; /* host buffers remembered: a round trip comes back within a few copies */
+struct landed {
+    uint64_t host, bytes;
+    int64_t ns;
+};
+
+/* Legacy work that waited for others, until it is known whether others waited for it. */
+enum { PENDING_MAX = 4096 };
+
+struct link {
+    const struct ws_kernel *kernel;
+    const uint64_t *params; /* [PARAMS] */
+    int64_t ns;
+};
+
+struct chain {
+    double kernels, bytes, counted, longest, longest_bytes, time, total_time;
+};
+
+/* Spans that are cut out, disjoint and rising; before[i] is the length of the first i. */
+struct cuts {
+    struct ws_span *at;
+    int64_t *before;
+    size_t count;
+};
+
+struct sweep {
+    struct loader *l;
+    uint64_t pieces;
+    struct cover all, kernels, copies, either; /* either: kernels and copies */
+    struct ws_span window;
+    int64_t first_kernel; /* INT64_MAX = none */
+    struct durations durations;
+    double copy_count, bytes, large, large_bytes, large_time;
+    struct streams streams;
+    /* gaps */
+    size_t next_wait;
+    int64_t wait_idle;
+    uint64_t tiny, tiny_sizes[TINY_COPY + 1];
+    int64_t tiny_end; /* of the last tiny read */
+    double tiny_idle;
+    /* round trips */
+    struct landed recent[RECENT];
+    size_t next_recent;
+    double trips, trip_bytes, trip_time, mismatched;
+    /* the legacy stream */
+    struct ws_work ahead; /* the last work of another stream */
+    bool has_ahead;
+    struct streams others;
+    struct ws_span pending[PENDING_MAX];
+    size_t pending_count;
+    double legacy, serialised;
+    /* chains */
+    struct candidate *candidates;
+    size_t candidate_count;
+    uint64_t *launch_index;
+    struct link last;
+    struct chain chain;
+    bool has_bounds; /* it is known of some kernel whether memory bounds it */
+    /* profiled launches */
+    size_t next_held; /* of the first sweep: whose time is not settled yet */
+    int64_t busy_until;
+    struct ws_work *placed; /* [placed_count], by start */
+    size_t placed_count, next_placed;
+    struct cuts cuts;
 };
 
 static void set(struct ws_timeline_facts *out, enum ws_timeline_id id, double number)
@@ -432,98 +567,77 @@ static void set(struct ws_timeline_facts *out, enum ws_timeline_id id, double nu
     out->value[id] = ws_value_of(number);
 }
 
-static int find_busy(const struct loader *l, struct busy *b)
-{
-    size_t n = l->work.count;
-    b->all = malloc(3 * n * sizeof *b->all);
-    if (!b->all)
-        return -WS_ENOMEM;
-    b->kernels = b->all + n;
-    b->copies = b->kernels + n;
-    b->window = l->work.at[0].at;
-    for (size_t i = 0; i < n; i++) {
-        const struct work *w = &l->work.at[i];
-        b->all[b->all_count++] = w->at;
-        if (w->kind == WS_ACTIVITY_KERNEL)
-            b->kernels[b->kernel_count++] = w->at;
-        else if (is_host_copy(w))
-            b->copies[b->copy_count++] = w->at;
-        b->window.end = w->at.end > b->window.end ? w->at.end : b->window.end;
-    }
-    b->all_count = merge(b->all, b->all_count);
-    b->kernel_count = merge(b->kernels, b->kernel_count);
-    b->copy_count = merge(b->copies, b->copy_count);
-    return 0;
-}
-
-static int kernel_facts(const struct loader *l, const struct busy *b, struct ws_timeline_facts *out)
-{
-    double *times = malloc(l->work.count * sizeof *times);
-    size_t n = 0;
-    if (!times)
-        return -WS_ENOMEM;
-    for (size_t i = 0; i < l->work.count; i++)
-        if (l->work.at[i].kind == WS_ACTIVITY_KERNEL)
-            times[n++] = seconds(l->work.at[i].at.end - l->work.at[i].at.start);
-    if (n > 0)
-        qsort(times, n, sizeof *times, by_double);
-    set(out, WS_T_window, seconds(b->window.end - b->window.start));
-    set(out, WS_T_kernels, (double)n);
-    set(out, WS_T_kernel_busy, seconds(length_of(b->kernels, b->kernel_count)));
-    set(out, WS_T_gpu_idle, seconds(b->window.end - b->window.start - length_of(b->all, b->all_count)));
-    if (n > 0)
-        set(out, WS_T_kernel_median, times[n / 2]);
-    free(times);
-    return 0;
-}
-
-static bool is_pageable(const struct work *w)
+static bool is_pageable(const struct ws_work *w)
 {
     return (w->copy_kind == COPY_HTOD ? w->src_kind : w->dst_kind) == MEMORY_PAGEABLE;
 }
 
-static void copy_facts(const struct loader *l, const struct busy *b, struct ws_timeline_facts *out)
+/* Idle time belongs to the wait that ended in it; of several to the one that began first. */
+static void close_gap(struct sweep *s, const struct ws_span *gap)
 {
-    double copies = 0, bytes = 0, large = 0, large_bytes = 0, large_time = 0;
-    struct streams streams = {.count = 0};
-    for (size_t i = 0; i < l->work.count; i++) {
-        const struct work *w = &l->work.at[i];
-        note_stream(&streams, w->stream);
-        if (!is_host_copy(w))
-            continue;
-        copies++;
-        bytes += (double)w->kernel_id;
-        if (w->kernel_id < LARGE_COPY || !is_pageable(w))
-            continue;
-        large++;
-        large_bytes += (double)w->kernel_id;
-        large_time += seconds(w->at.end - w->at.start);
-    }
-    set(out, WS_T_copy_busy, seconds(length_of(b->copies, b->copy_count)));
-    set(out, WS_T_copies, copies);
-    set(out, WS_T_copy_bytes, bytes);
-    set(out, WS_T_pageable_copies, large);
-    set(out, WS_T_pageable_bytes, large_bytes);
-    set(out, WS_T_pageable_time, large_time);
-    set(out, WS_T_overlap, seconds(shared(b->kernels, b->kernel_count, b->copies, b->copy_count)));
-    set(out, WS_T_copy_streams, (double)streams.count);
+    const struct loader *l = s->l;
+    const struct ws_span *first = NULL;
+    while (s->next_wait < l->waits.count && l->waits.at[s->next_wait].end < gap->start)
+        s->next_wait++;
+    for (; s->next_wait < l->waits.count && l->waits.at[s->next_wait].end < gap->end; s->next_wait++)
+        if (!first || l->waits.at[s->next_wait].start < first->start)
+            first = &l->waits.at[s->next_wait];
+    if (first)
+        s->wait_idle += gap->end - first->end;
+    if (s->tiny > 0 && s->tiny_end == gap->start)
+        s->tiny_idle += seconds(gap->end - gap->start);
 }
 
-/* The gap in which t lies, or that begins at t; false while the device works, before and after all work. */
-static bool gap_at(const struct busy *b, int64_t t, struct span *gap)
+static void add_to_covers(struct sweep *s, const struct ws_work *w)
 {
-    size_t low = 0, high = b->all_count;
-    while (low < high) { /* the first span that ends after t */
-        size_t middle = low + (high - low) / 2;
-        if (b->all[middle].end <= t)
-            low = middle + 1;
-        else
-            high = middle;
+    struct ws_span gap;
+    if (cover_add(&s->all, &w->at, &gap))
+        close_gap(s, &gap);
+    if (s->pieces == 0)
+        s->window = w->at;
+    s->window.end = w->at.end > s->window.end ? w->at.end : s->window.end;
+    if (w->kind == WS_ACTIVITY_KERNEL) {
+        (void)cover_add(&s->kernels, &w->at, &gap);
+        add_duration(&s->durations, w->at.end - w->at.start);
+        s->first_kernel = s->first_kernel == INT64_MAX ? w->at.start : s->first_kernel;
+    } else if (is_host_copy(w)) {
+        (void)cover_add(&s->copies, &w->at, &gap);
     }
-    if (low == 0 || low == b->all_count || b->all[low].start <= t)
-        return false;
-    *gap = (struct span){b->all[low - 1].end, b->all[low].start};
-    return true;
+    if (w->kind == WS_ACTIVITY_KERNEL || is_host_copy(w))
+        (void)cover_add(&s->either, &w->at, &gap);
+}
+
+static void count_copy(struct sweep *s, const struct ws_work *w)
+{
+    note_stream(&s->streams, w->stream);
+    if (!is_host_copy(w))
+        return;
+    s->copy_count++;
+    s->bytes += (double)w->kernel_id;
+    if (w->kernel_id < LARGE_COPY || !is_pageable(w))
+        return;
+    s->large++;
+    s->large_bytes += (double)w->kernel_id;
+    s->large_time += seconds(w->at.end - w->at.start);
+}
+
+static void work_facts(struct sweep *s, struct ws_timeline_facts *out)
+{
+    int64_t kernels = cover_length(&s->kernels), copies = cover_length(&s->copies);
+    set(out, WS_T_window, seconds(s->window.end - s->window.start));
+    set(out, WS_T_kernels, (double)s->durations.count);
+    set(out, WS_T_kernel_busy, seconds(kernels));
+    set(out, WS_T_gpu_idle, seconds(s->window.end - s->window.start - cover_length(&s->all)));
+    if (s->durations.count > 0)
+        out->value[WS_T_kernel_median] = median_of(&s->durations);
+    set(out, WS_T_copy_busy, seconds(copies));
+    set(out, WS_T_copies, s->copy_count);
+    set(out, WS_T_copy_bytes, s->bytes);
+    set(out, WS_T_pageable_copies, s->large);
+    set(out, WS_T_pageable_bytes, s->large_bytes);
+    set(out, WS_T_pageable_time, s->large_time);
+    set(out, WS_T_overlap, seconds(kernels + copies - cover_length(&s->either)));
+    set(out, WS_T_copy_streams, (double)s->streams.count);
 }
 
 /* --- the host's calls ------------------------------------------------------------------------------ */
@@ -545,7 +659,7 @@ static bool is_failure(const struct loader *l, const struct call *c)
     return c->return_code != 0 && c->return_code != NOT_READY && (c->domain == DOMAIN_RUNTIME || !l->has_runtime);
 }
 
-static void call_facts(const struct loader *l, const struct busy *b, struct ws_timeline_facts *out)
+static void call_facts(const struct loader *l, const struct sweep *b, struct ws_timeline_facts *out)
 {
     double launches = 0, launch_time = 0, allocs = 0, alloc_time = 0, failed = 0;
     int64_t first_failure = INT64_MAX;
@@ -559,7 +673,7 @@ static void call_facts(const struct loader *l, const struct busy *b, struct ws_t
         if (c->class == CALL_LAUNCH && to > from) {
             launches++;
             launch_time += seconds(to - from);
-        } else if (c->class == CALL_ALLOC && to > from && b->kernel_count > 0 && c->at.start > b->kernels[0].start) {
+        } else if (c->class == CALL_ALLOC && to > from && c->at.start > b->first_kernel) {
             allocs++;
             alloc_time += seconds(to - from);
         }
@@ -580,25 +694,13 @@ static void call_facts(const struct loader *l, const struct busy *b, struct ws_t
         set(out, WS_T_failed_code, first_code);
 }
 
-static void sync_facts(const struct loader *l, const struct busy *b, struct ws_timeline_facts *out)
+static void sync_facts(const struct loader *l, const struct sweep *b, struct ws_timeline_facts *out)
 {
-    int64_t idle = 0, counted = INT64_MIN;
     double syncs = 0;
-    for (size_t i = 0; i < l->syncs.count; i++) {
-        struct span gap;
-        int64_t end = l->syncs.at[i].end;
-        if (end < b->window.start || l->syncs.at[i].start > b->window.end)
-            continue;
-        syncs++;
-        /* The gap belongs to the first wait that ends in it. Waits come by their start: ends may swap, hence the mark.
-         */
-        if (!gap_at(b, end, &gap) || gap.end <= counted)
-            continue;
-        idle += gap.end - (end > gap.start ? end : gap.start);
-        counted = gap.end;
-    }
+    for (size_t i = 0; i < l->syncs.count; i++)
+        syncs += l->syncs.at[i].end >= b->window.start && l->syncs.at[i].start <= b->window.end;
     set(out, WS_T_syncs, syncs);
-    set(out, WS_T_idle_after_sync, seconds(idle));
+    set(out, WS_T_idle_after_sync, seconds(b->wait_idle));
 }
 
 /* Whether a host-blocking wait ended just after t. */
@@ -620,30 +722,25 @@ static bool is_waited_for(const struct loader *l, int64_t t)
     return false;
 }
 
-static int tiny_facts(const struct loader *l, const struct busy *b, struct ws_timeline_facts *out)
+static void count_tiny(struct sweep *s, const struct ws_work *w)
 {
-    double *sizes = malloc((l->work.count > 0 ? l->work.count : 1) * sizeof *sizes);
-    double idle = 0;
-    size_t n = 0;
-    if (!sizes)
-        return -WS_ENOMEM;
-    for (size_t i = 0; i < l->work.count; i++) {
-        const struct work *w = &l->work.at[i];
-        struct span gap;
-        if (w->kind != WS_ACTIVITY_MEMCPY || w->copy_kind != COPY_DTOH || w->kernel_id > TINY_COPY ||
-            (w->is_async && !is_waited_for(l, w->at.end)))
-            continue;
-        sizes[n++] = (double)w->kernel_id;
-        if (gap_at(b, w->at.end, &gap) && gap.start == w->at.end)
-            idle += seconds(gap.end - gap.start);
-    }
-    if (n > 0)
-        qsort(sizes, n, sizeof *sizes, by_double);
-    set(out, WS_T_tiny_reads, (double)n);
-    set(out, WS_T_tiny_read_bytes, n > 0 ? sizes[n / 2] : 0);
-    set(out, WS_T_idle_after_tiny_read, idle);
-    free(sizes);
-    return 0;
+    if (w->kind != WS_ACTIVITY_MEMCPY || w->copy_kind != COPY_DTOH || w->kernel_id > TINY_COPY ||
+        (w->is_async && !is_waited_for(s->l, w->at.end)))
+        return;
+    s->tiny_end = s->tiny == 0 || w->at.end > s->tiny_end ? w->at.end : s->tiny_end;
+    s->tiny++;
+    s->tiny_sizes[w->kernel_id]++;
+}
+
+static void tiny_facts(const struct sweep *s, struct ws_timeline_facts *out)
+{
+    uint64_t seen = 0;
+    size_t size = 0;
+    while (s->tiny > 0 && size < TINY_COPY && seen + s->tiny_sizes[size] <= s->tiny / 2)
+        seen += s->tiny_sizes[size++];
+    set(out, WS_T_tiny_reads, (double)s->tiny);
+    set(out, WS_T_tiny_read_bytes, (double)size);
+    set(out, WS_T_idle_after_tiny_read, s->tiny_idle);
 }
 
 static const struct ws_rec_copy_call *copy_call_of(const struct loader *l, uint64_t correlation)
@@ -654,13 +751,7 @@ static const struct ws_rec_copy_call *copy_call_of(const struct loader *l, uint6
 
 /* --- round trips and contradictions ----------------------------------------------------------------- */
 
-enum { RECENT = 64 }; /* host buffers remembered: a round trip comes back within a few copies */
-struct landed {
-    uint64_t host, bytes;
-    int64_t ns;
-};
-
-static bool contradicts(const struct ws_rec_copy_call *call, const struct work *w)
+static bool contradicts(const struct ws_rec_copy_call *call, const struct ws_work *w)
 {
     bool src_is_host = w->src_kind == MEMORY_PAGEABLE || w->src_kind == MEMORY_PINNED;
     bool dst_is_host = w->dst_kind == MEMORY_PAGEABLE || w->dst_kind == MEMORY_PINNED;
@@ -680,34 +771,32 @@ static bool contradicts(const struct ws_rec_copy_call *call, const struct work *
     }
 }
 
-static void round_trip_facts(const struct loader *l, struct ws_timeline_facts *out)
+static void follow_copy(struct sweep *s, const struct ws_work *w)
 {
-    struct landed recent[RECENT] = {{0, 0, 0}};
-    size_t next = 0;
-    double pairs = 0, bytes = 0, mismatched = 0, time = 0;
-    for (size_t i = 0; i < l->work.count; i++) {
-        const struct work *w = &l->work.at[i];
-        const struct ws_rec_copy_call *call = w->kind == WS_ACTIVITY_MEMCPY ? copy_call_of(l, w->correlation) : NULL;
-        if (!call)
-            continue;
-        mismatched += contradicts(call, w);
-        if (w->copy_kind == COPY_DTOH) {
-            recent[next++ % RECENT] = (struct landed){call->dst, w->kernel_id, w->at.end - w->at.start};
-            continue;
-        }
-        for (size_t k = 0; w->copy_kind == COPY_HTOD && k < RECENT; k++)
-            if (recent[k].bytes > TINY_COPY && recent[k].host == call->src && recent[k].bytes == w->kernel_id) {
-                pairs++;
-                bytes += 2.0 * (double)w->kernel_id;
-                time += seconds(recent[k].ns) + seconds(w->at.end - w->at.start);
-                recent[k].bytes = 0; /* a second copy of the same is not another round trip */
-                break;
-            }
+    const struct ws_rec_copy_call *call = w->kind == WS_ACTIVITY_MEMCPY ? copy_call_of(s->l, w->correlation) : NULL;
+    if (!call)
+        return;
+    s->mismatched += contradicts(call, w);
+    if (w->copy_kind == COPY_DTOH) {
+        s->recent[s->next_recent++ % RECENT] = (struct landed){call->dst, w->kernel_id, w->at.end - w->at.start};
+        return;
     }
-    set(out, WS_T_round_trips, pairs);
-    set(out, WS_T_round_trip_bytes, bytes);
-    set(out, WS_T_round_trip_time, time);
-    set(out, WS_T_mismatched_copies, mismatched);
+    for (size_t k = 0; w->copy_kind == COPY_HTOD && k < RECENT; k++)
+        if (s->recent[k].bytes > TINY_COPY && s->recent[k].host == call->src && s->recent[k].bytes == w->kernel_id) {
+            s->trips++;
+            s->trip_bytes += 2.0 * (double)w->kernel_id;
+            s->trip_time += seconds(s->recent[k].ns) + seconds(w->at.end - w->at.start);
+            s->recent[k].bytes = 0; /* a second copy of the same is not another round trip */
+            break;
+        }
+}
+
+static void round_trip_facts(const struct sweep *s, struct ws_timeline_facts *out)
+{
+    set(out, WS_T_round_trips, s->trips);
+    set(out, WS_T_round_trip_bytes, s->trip_bytes);
+    set(out, WS_T_round_trip_time, s->trip_time);
+    set(out, WS_T_mismatched_copies, s->mismatched);
 }
 
 /* --- the legacy stream ------------------------------------------------------------------------------ */
@@ -725,101 +814,69 @@ static const struct call *call_of(const struct loader *l, uint64_t correlation)
     return low < l->calls.count && l->calls.at[low].correlation == correlation ? &l->calls.at[low] : NULL;
 }
 
-/* For each piece of work the next one of another than the legacy stream, or NULL. */
-static const struct work **next_of_others(const struct loader *l)
-{
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-    const struct work **next = malloc(l->work.count * sizeof(const struct work *));
-    const struct work *at = NULL;
-    for (size_t i = l->work.count; next && i-- > 0;) {
-        next[i] = at;
-        if (l->work.at[i].stream != WS_LEGACY_STREAM)
-            at = &l->work.at[i];
-    }
-    return next;
-}
-
 /* Work on the legacy stream counts as serialising when it waited for others and others waited for it: it was called
  * before the work ahead of it had ended, and the work behind it was called before it had ended. */
-static bool serialises(const struct loader *l, const struct work *ahead, const struct work *w,
-                       const struct work *behind)
+static void wait_for_others(struct sweep *s, const struct ws_work *w)
 {
-    const struct call *mine = call_of(l, w->correlation), *next = behind ? call_of(l, behind->correlation) : NULL;
-    return ahead && mine && next && ahead->at.end <= w->at.start && mine->at.start < ahead->at.end &&
-           behind->at.start >= w->at.end && next->at.end < w->at.end;
+    const struct call *mine = s->has_ahead ? call_of(s->l, w->correlation) : NULL;
+    s->legacy++;
+    if (!mine || s->ahead.at.end > w->at.start || mine->at.start >= s->ahead.at.end)
+        return;
+    if (s->pending_count < PENDING_MAX)
+        s->pending[s->pending_count++] = w->at;
+    else
+        s->l->is_cut = true;
 }
 
-static int legacy_facts(const struct loader *l, struct ws_timeline_facts *out)
+static void judge_pending(struct sweep *s, const struct ws_work *behind)
 {
-    const struct work **next = next_of_others(l);
-    const struct work *ahead = NULL; /* the last work of another stream */
-    struct streams others = {.count = 0};
-    double legacy = 0, serialised = 0;
-    if (!next)
-        return -WS_ENOMEM;
-    for (size_t i = 0; i < l->work.count; i++) {
-        const struct work *w = &l->work.at[i];
-        if (w->stream != WS_LEGACY_STREAM) {
-            note_stream(&others, w->stream);
-            ahead = w;
-            continue;
-        }
-        legacy++;
-        if (serialises(l, ahead, w, next[i]))
-            serialised += seconds(w->at.end - w->at.start);
+    const struct call *next = s->pending_count > 0 ? call_of(s->l, behind->correlation) : NULL;
+    for (size_t i = 0; next && i < s->pending_count; i++)
+        if (behind->at.start >= s->pending[i].end && next->at.start < s->pending[i].end)
+            s->serialised += seconds(s->pending[i].end - s->pending[i].start);
+    s->pending_count = 0;
+}
+
+static void follow_streams(struct sweep *s, const struct ws_work *w)
+{
+    if (w->stream == WS_LEGACY_STREAM) {
+        wait_for_others(s, w);
+        return;
     }
-    free((void *)next);
-    set(out, WS_T_legacy_work, legacy);
-    set(out, WS_T_blocking_streams, (double)others.count);
-    set(out, WS_T_legacy_serialised, serialised);
-    return 0;
+    judge_pending(s, w);
+    note_stream(&s->others, w->stream);
+    s->ahead = *w;
+    s->has_ahead = true;
+}
+
+static void legacy_facts(const struct sweep *s, struct ws_timeline_facts *out)
+{
+    set(out, WS_T_legacy_work, s->legacy);
+    set(out, WS_T_blocking_streams, (double)s->others.count);
+    set(out, WS_T_legacy_serialised, s->serialised);
 }
 
 /* --- memory ----------------------------------------------------------------------------------------- */
 
-static int fault_facts(const struct loader *l, struct ws_timeline_facts *out)
+static void fault_facts(struct loader *l, struct ws_timeline_facts *out)
 {
-    struct span *faults = malloc((l->uvm.count > 0 ? l->uvm.count : 1) * sizeof *faults);
-    size_t n = 0;
-    double groups = 0, bytes = 0;
-    if (!faults)
-        return -WS_ENOMEM;
-    for (size_t i = 0; i < l->uvm.count; i++) {
-        const struct ws_rec_uvm *u = &l->uvm.at[i];
-        bool is_move = (u->counter == UVM_HTOD || u->counter == UVM_DTOH) && u->flags != UVM_BY_USER;
-        if (u->counter == UVM_GPU_FAULT)
-            groups++;
-        else if (is_move)
-            bytes += (double)u->value;
-        else
-            continue;
-        if (is_time(u->start_ns, u->end_ns))
-            faults[n++] = (struct span){u->start_ns, u->end_ns};
-    }
-    if (n > 0)
-        qsort(faults, n, sizeof *faults, by_span);
-    n = merge(faults, n);
-    set(out, WS_T_fault_groups, groups);
-    set(out, WS_T_fault_time, seconds(length_of(faults, n)));
-    set(out, WS_T_migrated_bytes, bytes);
-    free(faults);
-    return 0;
+    if (l->faults.count > 0)
+        qsort(l->faults.at, l->faults.count, sizeof *l->faults.at, by_span);
+    l->faults.count = merge(l->faults.at, l->faults.count);
+    set(out, WS_T_fault_groups, l->fault_groups);
+    set(out, WS_T_fault_time, seconds(length_of(l->faults.at, l->faults.count)));
+    set(out, WS_T_migrated_bytes, l->migrated);
 }
 
 /* What lives at the end of a process that ended in order; one that was killed freed nothing on purpose. */
 static void leak_facts(const struct loader *l, const struct ws_session *session, struct ws_timeline_facts *out)
 {
-    double live = 0;
     bool in_order = false;
     for (size_t i = 0; i < session->process_count; i++)
         in_order =
             in_order || (session->processes[i].id == l->chosen->process_id && session->processes[i].ended_ns != 0);
-    for (size_t i = 0; i < l->memory.count; i++)
-        if (l->memory.at[i].memory_kind == MEMORY_DEVICE)
-            live += l->memory.at[i].operation == ALLOCATION ? (double)l->memory.at[i].bytes
-                                                            : -(double)l->memory.at[i].bytes;
     if (in_order)
-        set(out, WS_T_leaked_bytes, live > 0 ? live : 0);
+        set(out, WS_T_leaked_bytes, l->allocated > 0 ? l->allocated : 0);
 }
 
 /* --- kernels of the session -------------------------------------------------------------------------- */
@@ -908,12 +965,6 @@ static struct candidate *candidates_of(const struct ws_session *s)
     return all;
 }
 
-struct link {
-    const struct ws_kernel *kernel;
-    const uint64_t *params; /* [16] */
-    int64_t ns;
-};
-
 /* Two launches over the same elements of which one hands a buffer to the other. Which parameter is written cannot
  * be seen: a pointer in both is taken for it. Small numbers (lengths) are no pointers. */
 static bool is_linked(const struct link *a, const struct link *b)
@@ -922,16 +973,12 @@ static bool is_linked(const struct link *a, const struct link *b)
     if (!a->params || !b->params || memcmp(&x->grid, &y->grid, sizeof x->grid) != 0 ||
         memcmp(&x->block, &y->block, sizeof x->block) != 0)
         return false;
-    for (int i = 0; i < 16; i++)
-        for (int k = 0; k < 16; k++)
+    for (int i = 0; i < PARAMS; i++)
+        for (int k = 0; k < PARAMS; k++)
             if (a->params[i] >= (uint64_t)1 << 32 && a->params[i] == b->params[k])
                 return true;
     return false;
 }
-
-struct chain {
-    double kernels, bytes, counted, longest, longest_bytes, time, total_time;
-};
 
 static void end_chain(struct chain *c)
 {
@@ -974,7 +1021,7 @@ static void add_link(struct chain *c, const struct link *link)
 
 /* The kernel and the parameters of one launch; kernel NULL where it cannot be part of a chain. */
 static struct link link_of(const struct loader *l, const struct candidate *all, size_t count, const uint64_t *index,
-                           const struct work *w)
+                           const struct ws_work *w)
 {
     struct link link = {NULL, NULL, w->at.end - w->at.start};
     const struct candidate wanted = {.id = w->kernel_id};
@@ -983,47 +1030,38 @@ static struct link link_of(const struct loader *l, const struct candidate *all, 
     const uint64_t *found =
         l->launches.count > 0 ? bsearch(key, index, l->launches.count, 2 * sizeof *index, by_launch) : NULL;
     link.kernel = c && c->is_fusible ? c->kernel : NULL;
-    link.params = found ? &l->params.at[16 * found[1]] : NULL;
+    link.params = found ? &l->params[PARAMS * found[1]] : NULL;
     return link;
 }
 
-static int chain_facts(const struct loader *l, const struct ws_session *s, struct ws_timeline_facts *out)
+static void follow_chain(struct sweep *s, const struct ws_work *w)
 {
-    uint64_t *index = index_launches(l);
-    struct candidate *all = candidates_of(s);
-    struct link last = {NULL, NULL, 0};
-    struct chain c = {.longest = 0};
-    bool had_room;
-    bool is_known = false;
-    for (size_t i = 0; i < s->kernel_count; i++)
-        is_known = is_known || has_bound(&s->kernels[i]);
-    for (size_t i = 0; index && all && i < l->work.count; i++) {
-        struct link link = {NULL, NULL, 0};
-        if (is_host_copy(&l->work.at[i])) { /* the host may need what is in between */
-            end_chain(&c);
-            last = link;
-        }
-        if (l->work.at[i].kind != WS_ACTIVITY_KERNEL)
-            continue;
-        link = link_of(l, all, s->kernel_count, index, &l->work.at[i]);
-        if (!link.kernel || !last.kernel || !is_linked(&last, &link))
-            end_chain(&c);
-        if (link.kernel)
-            add_link(&c, &link);
-        last = link;
+    static const struct link nothing = {NULL, NULL, 0};
+    struct link link;
+    if (is_host_copy(w)) { /* the host may need what is in between */
+        end_chain(&s->chain);
+        s->last = nothing;
     }
-    end_chain(&c);
-    if (index && all && is_known) {
-        set(out, WS_T_chain_kernels, c.longest);
-        set(out, WS_T_chain_time, c.total_time);
-        set(out, WS_T_chain_memory_bound, c.longest > 0);
-        if (c.longest_bytes > 0)
-            set(out, WS_T_chain_bytes, c.longest_bytes);
-    }
-    had_room = index && all;
-    free(all);
-    free(index);
-    return had_room ? 0 : -WS_ENOMEM;
+    if (w->kind != WS_ACTIVITY_KERNEL)
+        return;
+    link = link_of(s->l, s->candidates, s->candidate_count, s->launch_index, w);
+    if (!link.kernel || !s->last.kernel || !is_linked(&s->last, &link))
+        end_chain(&s->chain);
+    if (link.kernel)
+        add_link(&s->chain, &link);
+    s->last = link;
+}
+
+static void chain_facts(struct sweep *s, struct ws_timeline_facts *out)
+{
+    end_chain(&s->chain);
+    if (!s->has_bounds)
+        return;
+    set(out, WS_T_chain_kernels, s->chain.longest);
+    set(out, WS_T_chain_time, s->chain.total_time);
+    set(out, WS_T_chain_memory_bound, s->chain.longest > 0);
+    if (s->chain.longest_bytes > 0)
+        set(out, WS_T_chain_bytes, s->chain.longest_bytes);
 }
 
 /* --- the time that profiling took -------------------------------------------------------------------
@@ -1048,13 +1086,13 @@ static int64_t duration_of(const struct ws_session *session, int64_t kernel_id)
 }
 
 /* The time of the calls of one launch, from which it is taken: it was the profiler's. An impossible span: no call. */
-static struct span take_calls(struct loader *l, uint64_t correlation)
+static struct ws_span take_calls(struct loader *l, uint64_t correlation)
 {
-    struct span span = {INT64_MAX, 0};
+    struct ws_span span = {INT64_MAX, 0};
     const struct call *first = call_of(l, correlation);
     for (size_t i = first ? (size_t)(first - l->calls.at) : l->calls.count;
          i < l->calls.count && l->calls.at[i].correlation == correlation; i++) {
-        struct span *at = &l->calls.at[i].at;
+        struct ws_span *at = &l->calls.at[i].at;
         span.start = at->start < span.start ? at->start : span.start;
         span.end = at->end > span.end ? at->end : span.end;
         at->end = at->start;
@@ -1067,23 +1105,23 @@ static int load_held(void *state, const struct ws_profile_row *row)
     const struct held_loader *h = state;
     struct loader *l = h->l;
     struct held held = {.at = {row->rec.started_ns, row->rec.started_ns + row->rec.cost_ns}};
-    struct span call;
+    struct ws_span call;
     if (row->process_id != l->chosen->process_id || row->rec.cost_ns <= 0 || row->rec.cost_ns > INT64_MAX / 4)
         return 0;
     call = take_calls(l, row->rec.correlation);
     if (row->rec.started_ns <= 0) /* an older collector: the launch call says when it was, where it was recorded */
         held.at = call;
-    if (!is_time(held.at.start, held.at.end)) {
+    if (!ws_work_is_time(held.at.start, held.at.end)) {
         l->unplaced_ns += row->rec.cost_ns;
         return 0;
     }
-    held.launch = (struct work){.at = {0, duration_of(h->session, row->kernel_id)},
-                                .correlation = row->rec.correlation,
-                                .kernel_id = (uint64_t)row->kernel_id,
-                                .stream = row->rec.stream,
-                                .kind = WS_ACTIVITY_KERNEL};
-    held.is_ours = row->rec.device == l->chosen->device;
-    return PUSH(l->held, held);
+    held.launch = (struct ws_work){.at = {0, duration_of(h->session, row->kernel_id)},
+                                   .correlation = row->rec.correlation,
+                                   .kernel_id = (uint64_t)row->kernel_id,
+                                   .stream = row->rec.stream,
+                                   .kind = WS_ACTIVITY_KERNEL};
+    held.device = row->rec.device;
+    return PUSH(l, held, held);
 }
 
 static int by_held(const void *a, const void *b)
@@ -1091,44 +1129,79 @@ static int by_held(const void *a, const void *b)
     return by_span(&((const struct held *)a)->at, &((const struct held *)b)->at);
 }
 
-/* Work that was under way when profiling began ran on: that time is the program's. Work is sorted by its start. */
-static void spare_work(struct loader *l)
+static int by_work(const void *a, const void *b)
 {
-    size_t w = 0;
-    int64_t busy_until = 0;
-    for (size_t i = 0; i < l->held.count; i++) {
-        struct span *held = &l->held.at[i].at;
-        for (; w < l->work.count && l->work.at[w].at.start <= held->start; w++)
-            busy_until = l->work.at[w].at.end > busy_until ? l->work.at[w].at.end : busy_until;
-        if (busy_until > held->start)
-            held->start = busy_until < held->end ? busy_until : held->end;
-    }
+    return by_span(&((const struct ws_work *)a)->at, &((const struct ws_work *)b)->at);
 }
 
-/* The launch itself takes the first part of the time in which it held the program. */
-static int place_launches(struct loader *l)
+static int load_all_held(struct loader *l, const struct ws_session *session)
 {
-    int err = 0;
-    for (size_t i = 0; err == 0 && i < l->held.count; i++) {
-        struct held *h = &l->held.at[i];
-        int64_t room = h->at.end - h->at.start;
-        int64_t ns = h->launch.at.end < room ? h->launch.at.end : room;
-        h->launch.at = (struct span){h->at.start, h->at.start + ns};
-        h->at.start += ns;
-        if (h->is_ours && ns > 0)
-            err = PUSH(l->work, h->launch);
-    }
-    if (l->work.count > 0)
-        qsort(l->work.at, l->work.count, sizeof *l->work.at, by_work);
+    struct held_loader h = {l, session};
+    int err = l->has_held ? 0 : ws_store_each_profile(l->store, session->row.id, load_held, &h);
+    l->has_held = true;
+    if (l->held.count > 0)
+        qsort(l->held.at, l->held.count, sizeof *l->held.at, by_held);
     return err;
 }
 
-/* Spans that are cut out, disjoint and rising; before[i] is the length of the first i. */
-struct cuts {
-    struct span *at;
-    int64_t *before;
-    size_t count;
-};
+/* Work that was under way when profiling began ran on: that time is the program's. */
+static void spare(struct sweep *s, int64_t until)
+{
+    struct loader *l = s->l;
+    for (; s->next_held < l->held.count && l->held.at[s->next_held].at.start < until; s->next_held++) {
+        struct ws_span *held = &l->held.at[s->next_held].at;
+        if (s->busy_until > held->start)
+            held->start = s->busy_until < held->end ? s->busy_until : held->end;
+    }
+}
+
+/* The first of two sweeps, where launches were profiled. */
+static int spare_work(void *state, const struct ws_work *w)
+{
+    struct sweep *s = state;
+    s->pieces++;
+    spare(s, w->at.start);
+    s->busy_until = w->at.end > s->busy_until ? w->at.end : s->busy_until;
+    return 0;
+}
+
+/* The launch itself takes the first part of the time in which it held the program. */
+static int place_launches(struct sweep *s)
+{
+    struct loader *l = s->l;
+    s->placed = malloc(l->held.count * sizeof *s->placed);
+    if (!s->placed)
+        return -WS_ENOMEM;
+    for (size_t i = 0; i < l->held.count; i++) {
+        struct held *h = &l->held.at[i];
+        int64_t room = h->at.end - h->at.start;
+        int64_t ns = h->launch.at.end < room ? h->launch.at.end : room;
+        h->launch.at = (struct ws_span){h->at.start, h->at.start + ns};
+        h->at.start += ns;
+        if (h->device == l->chosen->device && ns > 0)
+            s->placed[s->placed_count++] = h->launch;
+    }
+    if (s->placed_count > 0)
+        qsort(s->placed, s->placed_count, sizeof *s->placed, by_work);
+    return 0;
+}
+
+static int make_cuts(struct sweep *s)
+{
+    struct loader *l = s->l;
+    struct cuts *c = &s->cuts;
+    c->at = malloc(l->held.count * sizeof *c->at);
+    c->before = calloc(l->held.count + 1, sizeof *c->before);
+    if (!c->at || !c->before)
+        return -WS_ENOMEM;
+    for (size_t i = 0; i < l->held.count; i++)
+        c->at[i] = l->held.at[i].at;
+    qsort(c->at, l->held.count, sizeof *c->at, by_span);
+    c->count = merge(c->at, l->held.count);
+    for (size_t i = 0; i < c->count; i++)
+        c->before[i + 1] = c->before[i] + (c->at[i].end - c->at[i].start);
+    return 0;
+}
 
 /* The time t of the program without what was cut out before it. */
 static int64_t moved(const struct cuts *c, int64_t t)
@@ -1148,47 +1221,42 @@ static int64_t moved(const struct cuts *c, int64_t t)
 
 static void move(const struct cuts *c, int64_t *start, int64_t *end)
 {
-    if (!is_time(*start, *end))
+    if (!ws_work_is_time(*start, *end))
         return;
     *start = moved(c, *start);
     *end = moved(c, *end);
 }
 
-static void move_all(struct loader *l, const struct cuts *c)
+static void move_calls(struct loader *l, const struct cuts *c)
 {
-    for (size_t i = 0; i < l->work.count; i++)
-        move(c, &l->work.at[i].at.start, &l->work.at[i].at.end);
     for (size_t i = 0; i < l->calls.count; i++)
         move(c, &l->calls.at[i].at.start, &l->calls.at[i].at.end);
     for (size_t i = 0; i < l->syncs.count; i++)
         move(c, &l->syncs.at[i].start, &l->syncs.at[i].end);
-    for (size_t i = 0; i < l->uvm.count; i++)
-        move(c, &l->uvm.at[i].start_ns, &l->uvm.at[i].end_ns);
+    for (size_t i = 0; i < l->waits.count; i++)
+        move(c, &l->waits.at[i].start, &l->waits.at[i].end);
+    for (size_t i = 0; i < l->faults.count; i++)
+        move(c, &l->faults.at[i].start, &l->faults.at[i].end);
 }
 
-static int cut_held(struct loader *l, const struct ws_session *session)
+/* What is cut out for the sweep that follows. Without device work there is nothing to cut it out of. */
+static int cut_held(struct sweep *s, const struct ws_session *session)
 {
-    struct held_loader h = {l, session};
-    struct cuts c = {NULL, NULL, 0};
-    int err = ws_store_each_profile(l->store, session->row.id, load_held, &h);
+    struct loader *l = s->l;
+    uint64_t left_out;
+    int err = load_all_held(l, session);
     if (err != 0 || l->held.count == 0)
         return err;
-    qsort(l->held.at, l->held.count, sizeof *l->held.at, by_held);
-    spare_work(l);
-    err = place_launches(l);
-    c.at = malloc(l->held.count * sizeof *c.at);
-    c.before = calloc(l->held.count + 1, sizeof *c.before);
-    err = c.at && c.before ? err : -WS_ENOMEM;
-    if (err == 0) {
-        for (size_t i = 0; i < l->held.count; i++)
-            c.at[i] = l->held.at[i].at;
-        c.count = merge(c.at, l->held.count);
-        for (size_t i = 0; i < c.count; i++)
-            c.before[i + 1] = c.before[i] + (c.at[i].end - c.at[i].start);
-        move_all(l, &c);
-    }
-    free(c.before);
-    free(c.at);
+    err = ws_work_each(l->store, session->row.id, l->chosen->process_id, l->chosen->device, spare_work, s, &left_out);
+    if (err != 0 || s->pieces == 0)
+        return err;
+    s->pieces = 0;
+    spare(s, INT64_MAX);
+    err = place_launches(s);
+    if (err == 0)
+        err = make_cuts(s);
+    if (err == 0)
+        move_calls(l, &s->cuts);
     return err;
 }
 
@@ -1217,38 +1285,119 @@ static int one_device(void *state, const struct ws_device_row *row)
     return row->device.index == one->ordinal ? device_facts(one->out, row) : 0;
 }
 
-static int host_facts(const struct loader *l, const struct ws_session *session, const struct busy *b,
-                      struct ws_timeline_facts *out)
+/* Of more records than are held, what was seen is the least there was. */
+static void grade_cut(struct ws_timeline_facts *out)
 {
-    int err;
-    call_facts(l, b, out);
-    sync_facts(l, b, out);
-    round_trip_facts(l, out);
-    leak_facts(l, session, out);
-    err = legacy_facts(l, out);
-    if (err == 0)
-        err = fault_facts(l, out);
-    return err == 0 ? chain_facts(l, session, out) : err;
+    static const enum ws_timeline_id sums[] = {
+        WS_T_launch_calls,      WS_T_launch_api,      WS_T_alloc_calls,      WS_T_alloc_time,
+        WS_T_failed_calls,      WS_T_syncs,           WS_T_idle_after_sync,  WS_T_tiny_reads,
+        WS_T_round_trips,       WS_T_round_trip_time, WS_T_round_trip_bytes, WS_T_legacy_serialised,
+        WS_T_mismatched_copies, WS_T_chain_kernels,   WS_T_chain_time,       WS_T_fault_time};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (ws_has(out->value[sums[i]]))
+            out->value[sums[i]].grade = WS_GRADE_LOWER_BOUND;
 }
 
-static int compute(const struct loader *l, const struct ws_session *session, struct ws_timeline_facts *out)
+static void host_facts(struct sweep *s, const struct ws_session *session, struct ws_timeline_facts *out)
 {
-    struct busy b = {.all = NULL};
+    call_facts(s->l, s, out);
+    sync_facts(s->l, s, out);
+    round_trip_facts(s, out);
+    leak_facts(s->l, session, out);
+    legacy_facts(s, out);
+    fault_facts(s->l, out);
+    chain_facts(s, out);
+    if (s->l->is_cut)
+        grade_cut(out);
+}
+
+static void take_piece(struct sweep *s, const struct ws_work *work)
+{
+    struct ws_work moved_work = *work;
+    const struct ws_work *w = &moved_work;
+    if (s->cuts.count > 0)
+        move(&s->cuts, &moved_work.at.start, &moved_work.at.end);
+    add_to_covers(s, w);
+    s->pieces++;
+    count_copy(s, w);
+    count_tiny(s, w);
+    if (!s->l->has_host)
+        return;
+    follow_copy(s, w);
+    follow_streams(s, w);
+    follow_chain(s, w);
+}
+
+/* Profiled launches stand among the others. */
+static int take_work(void *state, const struct ws_work *work)
+{
+    struct sweep *s = state;
+    while (s->next_placed < s->placed_count && by_work(&s->placed[s->next_placed], work) < 0)
+        take_piece(s, &s->placed[s->next_placed++]);
+    take_piece(s, work);
+    return 0;
+}
+
+static int begin_sweep(struct sweep *s, const struct ws_session *session)
+{
+    s->first_kernel = INT64_MAX;
+    s->candidates = candidates_of(session);
+    s->candidate_count = session->kernel_count;
+    s->launch_index = index_launches(s->l);
+    for (size_t i = 0; i < session->kernel_count; i++)
+        s->has_bounds = s->has_bounds || has_bound(&session->kernels[i]);
+    return s->candidates && s->launch_index ? 0 : -WS_ENOMEM;
+}
+
+static void end_sweep(struct sweep *s)
+{
+    if (!s)
+        return;
+    free(s->candidates);
+    free(s->launch_index);
+    free(s->placed);
+    free(s->cuts.at);
+    free(s->cuts.before);
+    free(s);
+}
+
+static int sweep_work(struct sweep *s, const struct ws_session *session)
+{
+    struct loader *l = s->l;
+    uint64_t left_out = 0;
+    int err = begin_sweep(s, session);
+    if (err == 0)
+        err = cut_held(s, session);
+    if (err == 0)
+        err =
+            ws_work_each(l->store, session->row.id, l->chosen->process_id, l->chosen->device, take_work, s, &left_out);
+    while (err == 0 && s->pieces > 0 && s->next_placed < s->placed_count)
+        take_piece(s, &s->placed[s->next_placed++]);
+    l->is_cut = l->is_cut || left_out > 0;
+    return err;
+}
+
+static int compute(struct loader *l, const struct ws_session *session, struct ws_timeline_facts *out)
+{
+    struct sweep *s = calloc(1, sizeof *s);
     struct one_device one = {l->chosen->device, out};
-    int err = ws_store_each_process_device(l->store, l->chosen->process_id, one_device, &one);
-    err = err == 1 ? 0 : err;
-    if (err == 0)
-        err = find_busy(l, &b);
-    if (err == 0)
-        err = kernel_facts(l, &b, out);
-    if (err == 0) {
-        copy_facts(l, &b, out);
-        dram_facts(session, out);
-        err = tiny_facts(l, &b, out);
+    int err = -WS_ENOMEM;
+    if (s) {
+        s->l = l;
+        err = sweep_work(s, session);
     }
-    if (err == 0 && l->has_host)
-        err = host_facts(l, session, &b, out);
-    free(b.all);
+    if (err == 0 && s->pieces > 0) {
+        out->process = l->chosen->process_id;
+        out->device = l->chosen->device;
+        err = ws_store_each_process_device(l->store, l->chosen->process_id, one_device, &one);
+        err = err == 1 ? 0 : err;
+        work_facts(s, out);
+        dram_facts(session, out);
+        tiny_facts(s, out);
+        if (l->has_host)
+            host_facts(s, session, out);
+    }
+    end_sweep(s);
     return err;
 }
 
@@ -1294,16 +1443,17 @@ int ws_timeline_facts_load(struct ws_store *store, const struct ws_session *sess
     struct loader *l = calloc(1, sizeof *l);
     int err = l ? 0 : -WS_ENOMEM;
     ws_timeline_init(out);
-    if (err == 0) {
+    if (l)
         l->store = store;
-        err = load(l, session->row.id);
-    }
-    if (err == 0 && l->work.count > 0)
-        err = cut_held(l, session);
-    if (err == 0 && l->work.count > 0) {
-        out->process = l->chosen->process_id;
-        out->device = l->chosen->device;
-        err = compute(l, session, out);
+    /* The second time only when the one GPU of the one process is not where the work is, which the first supposed. */
+    for (int round = 0; err == 0 && out->process == 0 && round < 2; round++) {
+        err = choose(l, session);
+        if (err != 0 || !l->chosen)
+            break;
+        if (!l->has_host)
+            err = load_calls(l, session->row.id);
+        if (err == 0)
+            err = compute(l, session, out);
     }
     if (err == 0)
         drop_distorted(l, session, out);

@@ -12,9 +12,6 @@
 /* CUPTI numbers a context's null stream 7: the legacy default stream, which waits for all and lets all wait. */
 #define WS_LEGACY_STREAM 7u
 
-/* At most so many pieces of device work are looked at, from the session's start; 2 million take 100 MB. */
-#define WS_TIMELINE_WORK_MAX 2000000
-
 /* Fill *out.
  *   session  loaded: kernels, devices and processes are used
  *   errors   -WS_ENOMEM, of the store. A session without device work is none: all facts are then missing */

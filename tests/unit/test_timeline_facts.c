@@ -463,3 +463,28 @@ TEST(times_beyond_any_clock_are_left_out)
     CHECK_NEAR(fact(WS_T_kernels), 97, 0);
     CHECK_NEAR(fact(WS_T_window), 1930e-6, 1e-12);
 }
+
+/* Beyond what is kept one by one the median is of a bucket, and says so. */
+TEST(the_median_of_very_many_kernels_is_an_estimate)
+{
+    begin();
+    for (int i = 0; i < 70001; i++)
+        kernel((uint64_t)i, 7, i * 100.0, i * 100.0 + 30 + i % 3 * 10);
+    end();
+    CHECK_NEAR(fact(WS_T_kernels), 70001, 0);
+    CHECK_NEAR(fact(WS_T_kernel_median), 40e-6, 40e-6 / 8192);
+    CHECK_INT(facts.value[WS_T_kernel_median].grade, WS_GRADE_ESTIMATE);
+    CHECK_NEAR(fact(WS_T_kernel_busy), 70001 * 40e-6 - 10e-6, 1e-9);
+}
+
+TEST(of_more_calls_than_are_held_the_sums_are_lower_bounds)
+{
+    begin();
+    for (int i = 0; i < 300000; i++)
+        api(2, 2, (uint64_t)i, i, i + 0.5, 0);
+    kernel(1, 7, 0, 300000);
+    end();
+    CHECK(fact(WS_T_launch_calls) > 200000);
+    CHECK_INT(facts.value[WS_T_launch_calls].grade, WS_GRADE_LOWER_BOUND);
+    CHECK_INT(facts.value[WS_T_kernels].grade, WS_GRADE_EXACT);
+}
