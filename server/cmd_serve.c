@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,12 +316,21 @@ static void end(struct serve *s, struct ws_http *http)
     ws_daemon_close(&s->daemon);
 }
 
+/* A daemon runs for weeks: what a large answer or a long session took goes back to the system when it is freed. By
+ * default glibc raises the size from which it does so to the largest freed so far, and gives each thread a heap. */
+static void tame_heap(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    (void)mallopt(M_ARENA_MAX, 4);
+}
+
 static int serve(struct serve *s)
 {
     struct ws_http *http = NULL;
     sigset_t signals;
     int fd = -1;
     int status;
+    tame_heap();
     signal(SIGPIPE, SIG_IGN);
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);

@@ -426,7 +426,7 @@ static int configure(struct ws_store *s)
     if (err == 0 && s->is_writer)
         err = execute(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
                          "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; "
-                         "PRAGMA cache_size = -65536;");
+                         "PRAGMA cache_size = -16384;"); /* rows are appended: more only stays in memory */
     return err;
 }
 
