@@ -62,7 +62,19 @@ export async function send(method, path, body) {
 const cache = new Map(); // path -> {data, error, rev}
 const LIMIT = 60;
 
-async function load(path) {
+const underway = new Map(); // path and revision -> promise: several parts of a page that want the same ask once
+
+function load(path, fixed) {
+  const key = fixed ? path : `${revision.peek()} ${path}`;
+  let promise = underway.get(key);
+  if (!promise) {
+    promise = fetchEntry(path).finally(() => underway.delete(key));
+    underway.set(key, promise);
+  }
+  return promise;
+}
+
+async function fetchEntry(path) {
   const rev = revision.peek();
   let entry;
   try {
@@ -78,16 +90,18 @@ async function load(path) {
   return entry;
 }
 
-/** {data, error, loading} of a GET; path null = nothing yet. Keeps the last data while it refetches. */
-export function useApi(path) {
-  const rev = revision.value;
+/** {data, error, loading} of a GET; path null = nothing yet. Keeps the last data while it refetches.
+ *  fixed: the answer is the daemon's own and follows no revision. */
+export function useApi(path, fixed = false) {
+  const rev = fixed ? 0 : revision.value;
   const [state, set] = useState(() => ({ path, ...(path ? cache.get(path) : null) }));
+  if (path && !cache.has(path)) load(path, fixed); // asked for now: effects run only after the first paint
   useEffect(() => {
     if (!path) return undefined;
     let gone = false;
     const hit = cache.get(path);
     if (hit) set({ path, ...hit });
-    if (!hit || hit.rev !== rev || hit.error) load(path).then((entry) => { if (!gone) set({ path, ...entry }); });
+    if (!hit || (!fixed && hit.rev !== rev) || hit.error) load(path, fixed).then((entry) => { if (!gone) set({ path, ...entry }); });
     return () => { gone = true; };
   }, [path, rev]);
   const now = state.path === path ? state : { path, ...(path ? cache.get(path) : null) };
@@ -147,4 +161,4 @@ export function startEvents() {
   });
 }
 
-export const catalogue = () => useApi("/catalogue");
+export const catalogue = () => useApi("/catalogue", true);
