@@ -151,17 +151,21 @@ say "|---|---|---|---|---|"
 plain=$(timed ./warpsight-kernels all --seed 7)
 say "| kernel suite once, core+memory+stalls | $plain | $ours_suite | $ncu_suite | $(ratio "$ours_suite" "$ncu_suite") |"
 core=$(python3 "$here/ncu.py" names "$OUT/metrics.json" core)
-compare_case() { # compare_case TITLE OPTIONS PROGRAM…
-    local title=$1 options=$2 p o n; shift 2
-    p=$(timed "$@")
-    # shellcheck disable=SC2086  # options is a list
-    o=$(timed "$ws" run -o "$work/x$RANDOM" $options "$@")
-    n=$(timed ncu --clock-control none --cache-control none --metrics "$core" "$@")
+compare_case() { # compare_case TITLE PAIRS OPTIONS PROGRAM…: medians of PAIRS runs of each, in turn
+    local title=$1 pairs=$2 options=$3 p o n i; shift 3
+    : >"$work/p"; : >"$work/o"; : >"$work/n"
+    for i in $(seq "$pairs"); do
+        timed "$@" >>"$work/p"
+        # shellcheck disable=SC2086  # options is a list
+        timed "$ws" run -f -o "$work/x$i" $options "$@" >>"$work/o"
+        timed ncu --clock-control none --cache-control none --metrics "$core" "$@" >>"$work/n"
+    done
+    p=$(median <"$work/p"); o=$(median <"$work/o"); n=$(median <"$work/n")
     say "| $title | $p | $o | $n | $(ratio "$o" "$n") |"
     say "| … the part that profiling adds | | $((o - p)) | $((n - p)) | $(ratio $((o - p)) $((n - p))) |"
 }
-compare_case "200 launches of one kernel, every one, core" "--set core --every 1" ./gpu-cases launches 200
-compare_case "one launch over 8 GB, core" "--set core" ./gpu-cases big 8
+compare_case "200 launches of one kernel, every one, core" 1 "--set core --every 1" ./gpu-cases launches 200
+compare_case "one launch over 8 GB, core (medians of 5)" 5 "--set core" ./gpu-cases big 8
 
 say
 say "Plain tracing, medians of paired runs:"
