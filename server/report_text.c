@@ -5,6 +5,7 @@
 
 #include "../analyzer/err.h"
 #include "../analyzer/rules.h"
+#include "roof_dots.h"
 #include "text.h"
 
 #include <cjson/cJSON.h>
@@ -13,8 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#define LABEL 16u /* columns of the words in front of a kernel's facts */
-#define TEXT 64   /* one formatted value */
+#define LABEL 16u      /* columns of the words in front of a kernel's facts */
+#define TEXT 64        /* one formatted value */
+#define NOTHING 0.0005 /* a share that is written "0.0 %" */
 
 /* --- head --- */
 
@@ -242,11 +244,67 @@ static void put_dram(const struct page *p)
     ws_text_put(p->t, WS_PLAIN, "\n");
 }
 
-/* The three reasons that warps waited for most. */
+/* Whether a point says more of its kernel than another one: integers are mostly addresses; then what is nearer to its
+ * measured roof, then what has more operations. */
+static bool says_more(const struct ws_roof_point *a, const struct ws_roof_point *b)
+{
+    bool integer_a = a->precision == WS_PRECISION_INT32, integer_b = b->precision == WS_PRECISION_INT32;
+    struct ws_value x = a->measured.percent, y = b->measured.percent;
+    if (integer_a != integer_b)
+        return integer_b;
+    if (!ws_has(x) && !ws_has(y)) {
+        x = a->operations;
+        y = b->operations;
+    }
+    return ws_has(x) && (!ws_has(y) || x.number > y.number);
+}
+
+static void put_point(const struct page *p, const struct ws_roof_point *point, bool is_first)
+{
+    const struct ws_roof *roof = &point->measured;
+    char a[TEXT];
+    ws_text_printf(p->t, WS_PLAIN, "%s%s ", is_first ? "; of its roof at " : ", ", ws_level_name(point->level));
+    if (ws_has(roof->percent))
+        ws_text_put(p->t, roof->is_above ? WS_YELLOW : WS_PLAIN, show(a, roof->percent, WS_UNIT_RATIO));
+    else
+        ws_text_put(p->t, WS_DIM, roof->roof.why == WS_WHY_NOT_MEASURED ? "not measured" : "not known");
+    if (ws_has(point->intensity))
+        ws_text_printf(p->t, WS_PLAIN, " (%s%s%s%s%s)", show(a, point->intensity, WS_UNIT_NUMBER), is_first ? " " : "",
+                       is_first ? ws_roof_intensity_unit(point->precision) : "", ws_has(roof->percent) ? ", " : "",
+                       ws_has(roof->percent) ? ws_bound_name(roof->bound) : "");
+}
+
+/* One precision at every level. */
+static void put_roofline(const struct page *p)
+{
+    const struct ws_roofline *r = &p->report->roofline;
+    const struct ws_roof_point *best = NULL;
+    bool is_first = true, is_above = false;
+    char a[WS_ROOF_TEXT];
+    for (size_t i = 0; i < r->count; i++)
+        if (!best || says_more(&r->points[i], best))
+            best = &r->points[i];
+    if (!best)
+        return; /* "Not collected" says what is missing; a copy has nothing to say */
+    label(p, "roofline");
+    ws_text_printf(p->t, WS_PLAIN, "%s %s", ws_precision_name(best->precision),
+                   ws_roof_show_rate(a, best->flop_rate, best->precision));
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->points[i].precision != best->precision)
+            continue;
+        put_point(p, &r->points[i], is_first);
+        is_first = false;
+        is_above = is_above || r->points[i].measured.is_above;
+    }
+    ws_text_put(p->t, WS_YELLOW, is_above ? "; above a roof: doubt the counters or the ceiling\n" : "\n");
+}
+
+/* The three reasons that warps waited for most, and the others together: they add to 100 %. */
 static void put_stalls(const struct page *p)
 {
     const struct ws_stall_bar *bar = &p->report->stalls;
     bool used[WS_STALL_COUNT] = {false};
+    double others = 1;
     char a[TEXT];
     if (!ws_has(bar->stalled) || bar->stalled.number == 0)
         return;
@@ -261,10 +319,13 @@ static void put_stalls(const struct page *p)
         if (best == WS_STALL_COUNT)
             break;
         used[best] = true;
+        others -= bar->share[best].number;
         ws_stalls_get((enum ws_stall_id)best, &stall);
         ws_text_printf(p->t, WS_PLAIN, "%s%s %s", n ? ", " : "", stall.reason,
                        show(a, bar->share[best], WS_UNIT_RATIO));
     }
+    if (others >= NOTHING)
+        ws_text_printf(p->t, WS_PLAIN, ", others %s", show(a, ws_value_of(others), WS_UNIT_RATIO));
     if (ws_has(bar->issue_rate))
         ws_text_printf(p->t, WS_DIM, "  (a scheduler issues in %s of its cycles)",
                        show(a, bar->issue_rate, WS_UNIT_RATIO));
@@ -279,7 +340,7 @@ static void put_findings(const struct page *p, const struct ws_findings *f, cons
         const struct ws_finding *one = &f->item[i];
         ws_text_printf(p->t, styles[one->severity], "  %s %s", one->severity == WS_SEVERITY_INFO ? "i" : "!",
                        one->rule->id);
-        if (ws_has(one->gain))
+        if (ws_has(one->gain) && one->gain.number >= NOTHING)
             ws_text_printf(p->t, WS_BOLD, ", could save %s of %s time", show(a, one->gain, WS_UNIT_RATIO), whose);
         ws_text_put(p->t, WS_PLAIN, "\n    ");
         ws_text_wrap(p->t, ws_text_tame(p->arena, one->text), 4, 4);
@@ -337,6 +398,7 @@ static void put_kernel(const struct page *p, bool all)
     put_shared(p);
     put_execution(p);
     put_dram(p);
+    put_roofline(p);
     put_stalls(p);
     put_findings(p, &p->report->findings, "its");
     if (all)

@@ -9,14 +9,16 @@
 /* DRAM bytes per byte that L1 asked for. A regular stride wastes half of every 64-byte fill: exactly 2 (suite).
  * Chance hits the other half now and then. */
 #define STRIDE_OVERFETCH 1.9
+/* A stride of at most 32 bytes uses both halves: exactly 1 (suite). At the hit rate above chance reads 1.1 at least. */
+#define STRIDE_FETCH 1.1
 
 static bool check(const struct ws_rule_input *in, struct ws_finding *f)
 {
     struct ws_rule_access a;
     double hit = ws_rule_metric(in, WS_M_l2_read_hit_rate), busy = ws_rule_metric(in, WS_M_dram_throughput);
-    double read = ws_rule_metric(in, WS_M_dram_read_bytes);
+    double read = ws_rule_metric(in, WS_M_dram_read_bytes), asked = 32 * ws_rule_metric(in, WS_M_l2_read_sectors);
     if (!ws_rule_access(in, false, &a) || a.bytes_per_sector >= LEAST_USEFUL_BYTES || hit >= MOST_HIT_RATE ||
-        busy < LEAST_DRAM || read >= STRIDE_OVERFETCH * 32 * ws_rule_metric(in, WS_M_l2_read_sectors))
+        busy < LEAST_DRAM || read >= STRIDE_OVERFETCH * asked || read < STRIDE_FETCH * asked)
         return false;
     ws_rule_evidence(f, "l2_read_hit_rate", hit);
     ws_rule_evidence(f, "gld_bytes_per_sector", a.bytes_per_sector);
@@ -42,6 +44,10 @@ static const struct ws_rule_case cases[] = {
     {"sorted", false,
      .facts = {WS_FACTS_LOADS(1048576, 4194304, 134217728), WS_FACTS_STORES(524288, 2097152, 67108864), L2(0.2),
                WS_FACT(dram_throughput, 0.8), WS_FACTS_DRAM(1.3e8, 7e7)}},
+    {"stride of 16 bytes: every byte that DRAM delivers is asked for", false,
+     .facts = {WS_FACTS_LOADS(65536, 1048576, 8388608), WS_FACTS_STORES(65536, 262144, 8388608),
+               WS_FACT(l2_read_sectors, 1048576), WS_FACT(l2_read_hit_sectors, 0), WS_FACT(dram_throughput, 0.75),
+               WS_FACTS_DRAM(33562624, 8e6)}},
     {"stride of 64 bytes: W04 says it", false,
      .facts = {WS_FACTS_LOADS(65536, 2097152, 8388608), WS_FACTS_STORES(65536, 262144, 8388608),
                WS_FACT(l2_read_sectors, 2097152), WS_FACT(l2_read_hit_sectors, 0), WS_FACT(dram_throughput, 0.8),
@@ -51,8 +57,9 @@ static const struct ws_rule_case cases[] = {
 const struct ws_rule ws_rule_w26_scattered_access = {
     .id = "W26-scattered-access",
     .title = "Scattered access",
-    .condition = "useful bytes per load sector < 24, L2 read hit rate < 45 %, DRAM utilisation >= 50 %, and not the "
-                 "over-fetch of a regular stride",
+    .condition =
+        "useful bytes per load sector < 24, L2 read hit rate < 45 %, DRAM utilisation >= 50 %, and DRAM delivers "
+        "1.1 to 1.9 times what L1 asked for: regular strides have exactly 1, or 2 from 64 bytes on",
     .why =
         "Addresses without order use one sector of what each miss fetches, and the rest is gone before it is wanted.",
     .advice = "Random addresses defeat L1 and L2 (L2 hit rate {l2_read_hit_rate:%}). Sort or bin the indices; keep the "
