@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * perf_library.h: libnvperf_host, which CUPTI's counters need: opened beside the program's own start. */
-#ifndef WS_PERF_LIBRARY_H
-#define WS_PERF_LIBRARY_H
+#ifndef WS_COLLECTOR_PERF_LIBRARY_H
+#define WS_COLLECTOR_PERF_LIBRARY_H
 
 #include "locate.h"
 
