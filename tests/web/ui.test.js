@@ -573,7 +573,7 @@ test("the known answers and the decode sweep show what the daemon judges", { ski
   if (!ran) return;
   const want = await getJson(d, `/sessions/${ran.id}/verify`);
   const page = await open(`${d.url}/reference/kernels`);
-  assert.match(await page.innerText(".panel .note"), new RegExp(`${want.holds} hold`));
+  assert.match(await page.innerText("section.tall .note"), new RegExp(`${want.holds} hold`));
   await page.fill("#search", "gemv");
   await page.waitForFunction((n) => document.querySelectorAll("tbody tr:not(.none)").length === n, want.lines.filter((l) => [l.id, l.file, l.kernel, l.expected, l.verdict].join(" ").includes("gemv")).length);
   await page.goto(`${d.url}/reference/decode`);

@@ -67,11 +67,11 @@ const CLASSES = { kernels: "t-kernel", both: "t-both", copies: "t-copy", other: 
 /** Copies, launches and kernels as they were, beside what this device's link and DRAM rates would make of them. */
 function TimeModel({ t }) {
   const rate = (r, what) => has(r?.rate) && html`${what} ${format(r.rate.value, "B/s")} (${r.source})`;
-  const some = t.model.filter((m) => has(m.measured) || has(m.modelled));
+  const some = t.model.filter((m) => (has(m.measured) || has(m.modelled)) && !(m.measured.value === 0 && m.modelled.value === 0));
   if (!some.length) return null;
   return html`<table class="plain modeltable"><caption>Beside the model <${Mark} source="modelled" /></caption><thead><tr><th scope="col">What</th><th scope="col" class="r">As it was</th><th scope="col" class="r">Modelled</th><th scope="col" class="r">Times</th></tr></thead>
     <tbody>${some.map((m) => html`<tr key=${m.key}><td title=${m.formula}>${m.title}</td><td class="r"><${V} v=${m.measured} /></td><td class="r" title=${m.formula}><${V} v=${m.modelled} /></td><td class="r">${has(m.ratio) ? html`<span class="num" title=${exact(m.ratio.value)}>${format(m.ratio.value, "1")}×</span>` : html`<span class="why">–</span>`}</td></tr>`)}</tbody></table>
-    <p class="caption">${some.map((m, i) => html`${i ? "; " : ""}${m.title}: ${m.formula}`)}. ${rate(t.rates.link, "Link")}${has(t.rates.link?.rate) && has(t.rates.dram?.rate) ? ", " : ""}${rate(t.rates.dram, "DRAM")}.</p>`;
+    <details class="behind"><summary>${rate(t.rates.link, "Link")}${has(t.rates.link?.rate) && has(t.rates.dram?.rate) ? ", " : ""}${rate(t.rates.dram, "DRAM")}</summary>${rows(some.map((m) => [m.title, m.formula]))}</details>`;
 }
 
 const HOST = [["launch_api", "in launch calls"], ["alloc_time", "in cudaMalloc and cudaFree"]];
@@ -79,10 +79,10 @@ const AFTER = [["syncs", "waits for the device"], ["idle_after_sync", "device id
 
 /** The host's share: it works beside the device, so its time is not a part of the bar. */
 function HostTable({ t }) {
-  const rows = [...HOST, ...AFTER].filter(([key]) => has(t.facts?.[key]));
-  if (!rows.length) return html`<p class="caption">What the host did was not recorded: <code>warpsight run --set api</code> does.</p>`;
-  return html`<table class="plain"><caption class="sr">What the host did</caption><thead><tr><th scope="col">What the host did meanwhile</th><th scope="col" class="r">Time, count</th><th scope="col" class="r">Of the window</th></tr></thead>
-    <tbody>${rows.map(([key, title]) => html`<tr key=${key}><td>${title}</td><td class="r"><${V} v=${{ ...t.facts[key], unit: t.facts[key].unit || "1" }} /></td><td class="r">${t.facts[key].unit === "s" && has(t.bill.window) ? html`<${V} v=${t.facts[key].value / t.bill.window.value} unit="" />` : ""}</td></tr>`)}</tbody></table>`;
+  const list = [...HOST, ...AFTER].filter(([key]) => has(t.facts?.[key]) && (t.facts[key].value > 0 || key === "launch_api"));
+  if (!list.length) return html`<p class="caption">What the host did was not recorded: <code>warpsight run --set api</code> does.</p>`;
+  return html`<table class="plain"><caption class="sr">What the host did</caption><thead><tr><th scope="col">The host, meanwhile</th><th scope="col" class="r">Time</th><th scope="col" class="r">Share</th></tr></thead>
+    <tbody>${list.map(([key, title]) => html`<tr key=${key}><td>${title}</td><td class="r"><${V} v=${{ ...t.facts[key], unit: t.facts[key].unit || "1" }} /></td><td class="r">${t.facts[key].unit === "s" && has(t.bill.window) ? html`<${V} v=${t.facts[key].value / t.bill.window.value} unit="" />` : ""}</td></tr>`)}</tbody></table>`;
 }
 
 function TimeBill({ id, kernels, info }) {
@@ -100,6 +100,7 @@ function TimeBill({ id, kernels, info }) {
   const sum = kernels.reduce((s, k) => s + (k.duration?.total ?? 0), 0), rest = sum - kernels.slice(0, LISTED).reduce((s, k) => s + (k.duration?.total ?? 0), 0);
   return html`<${Panel} title="Where the time went" note=${`${format(t.bill.window.value, "s")} from the first to the last device work`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-time`} />${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
     <div ref=${box} class="fit"><${Stack} svgRef=${svg} width=${width} unit="s" whole=${t.bill.window.value} label="Time bill" parts=${parts.filter((p) => p.time.value > 0).map((p) => ({ key: p.key, title: TITLES[p.key] ?? p.title, value: p.time.value, cls: CLASSES[p.key], doc: p.title }))} /></div>
+    ${profiling.n > 0 && html`<p class="caption">Without the ${format(profiling.ns, "ns")} in which WarpSight replayed ${exact(profiling.n)} launches: they are cut out, and a replayed launch lasts as long as its counters say.</p>`}
     ${t.bill.copy_bound && html`<p class="hint below">Copies run in more than half of the window: the link is the limit, not the kernels.</p>`}
     <div class="bill">
       <div><table class="plain"><caption class="sr">Time bill</caption><thead><tr><th scope="col">What the device did</th><th scope="col" class="r">Time</th><th scope="col" class="r">Share</th></tr></thead>

@@ -2,7 +2,7 @@
 // reference.js: what the numbers mean: metrics, rules, stall reasons, GPUs. All of it comes from the catalogue.
 import { useState } from "preact/hooks";
 import { catalogue, useApi } from "../api.js";
-import { exact, isPercent, kib } from "../format.js";
+import { exact, format, isPercent, kib } from "../format.js";
 import { embedded, query, setQuery } from "../router.js";
 import { STALL_GROUPS, stallGroup } from "../charts/bars.js";
 import { Code, Mark, Panel, Prose, Segment, V, html, rows, when } from "../ui.js";
@@ -25,6 +25,17 @@ function Of({ children }) {
 const VERDICTS = { holds: ["✓ holds", "fine"], broken: ["✗ broken", "poor"], unknown: ["? no value", "soft"], "no launch": ["– not launched", "soft"] };
 const CLASS = { U: "on every GPU", C: "with this compiler", D: "on this kind of device" };
 
+/** What the rules promised on each bad twin, beside what its good twin then took. */
+function Scorecard({ d, id }) {
+  const card = d.scorecard, list = card?.twins.filter((t) => t.measured !== null) ?? [];
+  if (!list.length) return null;
+  return html`<details class="panel flush roofbox"><summary><h2>How far the estimates are off</h2><span class="note">${card.error.median === null ? "" : html`median error ${format(card.error.median, "")} of a kernel's time`}, over ${exact(card.error.twins)} pairs of twins</span></summary>
+    <${Table} caption="Estimated and measured savings of the twins" name=${`session-${id}-scorecard`} rows=${list} rowKey=${(t) => t.id + t.rule + t.bad + t.good} columns=${[
+      { key: "rule", title: "Rule", get: (t) => t.rule, render: (t) => html`<a class="rule" href=${"/reference/rules?q=" + encodeURIComponent(t.rule)}>${t.rule}</a>` }, { key: "bad", title: "Bad twin", cls: "kname", get: (t) => t.bad, render: (t) => html`<span class="mono">${t.bad}</span>` }, { key: "good", title: "Good twin", cls: "kname", get: (t) => t.good, render: (t) => html`<span class="mono">${t.good}</span>` },
+      { key: "bad_time", title: "Bad takes", num: true, unit: "s", get: (t) => t.bad_time }, { key: "good_time", title: "Good takes", num: true, unit: "s", get: (t) => t.good_time }, { key: "work", title: "Work", hint: "Of the good one, in what the bad one does", num: true, unit: "1", get: (t) => t.work },
+      { key: "estimated", title: "Estimated saving", num: true, unit: "", bar: 1, get: (t) => t.estimated ?? { value: null, why: "did not fire" } }, { key: "measured", title: "Measured saving", num: true, unit: "", bar: 1, get: (t) => t.measured }, { key: "error", title: "Error", num: true, unit: "", get: (t) => t.error ?? { value: null, why: "did not fire" } }]} /></details>`;
+}
+
 /** Known answers of the reference kernels: what was expected, by counting on paper, and what this session has. */
 function Verify({ id, hit }) {
   const state = useApi(`/sessions/${id}/verify`);
@@ -33,7 +44,7 @@ function Verify({ id, hit }) {
   return when(state, (d) => {
     const list = d.lines.filter((l) => (!only || l.verdict === only) && hit(l.id, l.file, l.kernel, l.expected, l.verdict));
     const shown = all ? list : list.slice(0, 200);
-    return html`<section class="panel flush tall"><header><h2>Expected and measured</h2><p class="note">${exact(d.holds)} hold, <span class=${d.broken ? "poor" : ""}>${exact(d.broken)} broken</span>, ${exact(d.not_judged)} not judged</p><span class="grow"></span>
+    return html`<${Scorecard} d=${d} id=${id} /><section class="panel flush tall"><header><h2>Expected and measured</h2><p class="note">${exact(d.holds)} hold, <span class=${d.broken ? "poor" : ""}>${exact(d.broken)} broken</span>, ${exact(d.not_judged)} not judged</p><span class="grow"></span>
         <${Segment} label="Verdict" value=${only} onChange=${(v) => setQuery({ verdict: v || null })} options=${[["", "all"], ["holds", "hold"], ["broken", "broken"], ["unknown", "no value"], ["no launch", "not launched"]]} /></header>
       <${Table} caption="Known answers of the reference kernels" sortKey="sort" name=${`session-${id}-verify`} rows=${shown} rowKey=${(l) => l.id + l.file + l.kernel + l.expected} empty="No line matches." columns=${[
         { key: "id", title: "Id", get: (l) => l.id, render: (l) => html`<code>${l.id}</code>` }, { key: "file", title: "Source", get: (l) => l.file, render: (l) => html`<code>kernels/${l.file}.cu</code>` },
