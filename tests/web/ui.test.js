@@ -575,7 +575,7 @@ test("the known answers and the decode sweep show what the daemon judges", { ski
   const page = await open(`${d.url}/reference/kernels`);
   assert.match(await page.innerText("section.tall .note"), new RegExp(`${want.holds} hold`));
   await page.fill("#search", "gemv");
-  await page.waitForFunction((n) => document.querySelectorAll("tbody tr:not(.none)").length === n, want.lines.filter((l) => [l.id, l.file, l.kernel, l.expected, l.verdict].join(" ").includes("gemv")).length);
+  await page.waitForFunction((n) => document.querySelectorAll("section.tall tbody tr:not(.none)").length === n, want.lines.filter((l) => [l.id, l.file, l.kernel, l.expected, l.verdict].join(" ").includes("gemv")).length);
   await page.goto(`${d.url}/reference/decode`);
   await settled(page);
   const sweep = await getJson(d, `/sessions/${ran.id}/decode`);
