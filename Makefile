@@ -87,6 +87,12 @@ $(B)/gen/expect_list.h: $(EXPECT) Makefile
 	$(call msg,GEN,$@)
 	$(Q)mkdir -p $(@D) && { echo "/* generated from the .expect files of kernels/ */"; for f in $(EXPECT); do n=$${f##*/}; echo "WS_EXPECT_FILE(\"$${n%.expect}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $$f; echo ")"; done; } >$@
 
+# What the twins of each rule gained on a GPU, for `warpsight explain`: the newest committed scorecard.
+SCORECARD := $(lastword $(sort $(wildcard tests/gpu/results/*-scorecard.txt)))
+$(B)/gen/scorecard_text.h: $(SCORECARD) Makefile
+	$(call msg,GEN,$@)
+	$(Q)mkdir -p $(@D) && { echo "/* generated from $(SCORECARD) */"; echo '#define WS_SCORECARD_NAME "$(notdir $(SCORECARD:-scorecard.txt=))"'; echo "static const char *const scorecard_lines[] = {"; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/",/' $(SCORECARD) /dev/null; echo '""};'; } >$@
+
 $(B)/gen/version.h: .FORCE
 	$(Q)mkdir -p $(@D) && printf '/* generated */\n#define WS_VERSION "%s"\n#define WS_GIT_COMMIT "%s"\n' '$(VERSION)' '$(GIT_COMMIT)' >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; }
 .PHONY: .FORCE
@@ -98,7 +104,7 @@ $(B)/gen/web_files.h: .FORCE
 	$(Q)mkdir -p $(@D) && { echo '/* generated */'; for f in $(WEB_DIST); do case $$f in *.html) n=HTML ;; *.js) n=JS ;; *) n=CSS ;; esac; echo "#define WS_WEB_$$n \"$$f\""; done; } >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; }
 $(B)/obj/server/assets.o: $(WEB_DIST)
 
-GENERATED := $(B)/gen/expect_list.h $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/version.h $(B)/gen/web_files.h
+GENERATED := $(B)/gen/expect_list.h $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/scorecard_text.h $(B)/gen/version.h $(B)/gen/web_files.h
 
 # --- compile -------------------------------------------------------------------------------------
 $(B)/obj/%.o: %.c | $(GENERATED)

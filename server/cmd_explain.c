@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "json.h"
 #include "lists.h"
+#include "scorecard_text.h"
 
 #include "../analyzer/rules.h"
 #include "../analyzer/stalls.h"
@@ -62,6 +63,60 @@ static void keys_of(const struct ws_rule *rule, const struct ws_rule_needs *need
     }
 }
 
+/* --- what the twins gained ------------------------------------------------------------------------ */
+
+/* One line of the committed scorecard: "W05   bad   good   49.2 %   38.5 %  10.6 %  …". */
+struct gain {
+    char bad[80], good[80];
+    double estimated, measured;
+};
+
+enum { LINES = sizeof scorecard_lines / sizeof scorecard_lines[0] };
+
+/* The next line about a rule from *line on, which moves on; false: there is none. One with "-" for a number is none. */
+static bool next_gain(size_t *line, const struct ws_rule *rule, struct gain *out)
+{
+    while (*line < LINES) {
+        char id[8];
+        int found = sscanf(scorecard_lines[(*line)++], "%7s %79s %79s %lf %% %lf %%", id, out->bad, out->good,
+                           &out->estimated, &out->measured);
+        if (found == 5 && strncmp(rule->id, id, strlen(id)) == 0 && rule->id[strlen(id)] == '-')
+            return true;
+    }
+    return false;
+}
+
+static void gains_text(const struct ws_rule *rule)
+{
+    struct gain g;
+    size_t line = 0;
+    bool is_first = true;
+    while (next_gain(&line, rule, &g)) {
+        if (is_first)
+            printf("\nMeasured gain of the good twin (recorded: %s)\n", WS_SCORECARD_NAME);
+        is_first = false;
+        printf("%*s%s -> %s: %.1f %%, estimated %.1f %%\n", INDENT, "", g.bad, g.good, g.measured, g.estimated);
+    }
+}
+
+static void put_gains(struct ws_json *j, const struct ws_rule *rule)
+{
+    struct gain g;
+    size_t line = 0;
+    ws_json_key(j, "measured_gains");
+    ws_json_array(j);
+    while (next_gain(&line, rule, &g)) {
+        ws_json_object_line(j);
+        ws_json_put_text(j, "bad", g.bad);
+        ws_json_put_text(j, "good", g.good);
+        ws_json_put_number(j, "measured", g.measured / 100);
+        ws_json_put_number(j, "estimated", g.estimated / 100);
+        ws_json_put_text(j, "recorded", WS_SCORECARD_NAME);
+        ws_json_end(j);
+    }
+    ws_json_end(j);
+}
+
 /* --- rules ---------------------------------------------------------------------------------------- */
 
 static void rule_text(const struct ws_rule *r)
@@ -80,6 +135,7 @@ static void rule_text(const struct ws_rule *r)
     section("Silent where one of these gains 10 % or more", r->yields_to);
     section("Bad twin (reference kernel that fires it)", r->bad);
     section("Good twin (keeps it quiet)", r->good);
+    gains_text(r);
     section("Source of the thresholds", r->source);
 }
 
@@ -115,6 +171,7 @@ static void rule_json(struct ws_json *j, const struct ws_rule *r)
     ws_json_put_bool(j, "info", r->is_info);
     put_needs(j, "needs", r, &r->needs);
     put_needs(j, "gain_needs", r, &r->gain_needs);
+    put_gains(j, r);
     ws_json_end(j);
 }
 

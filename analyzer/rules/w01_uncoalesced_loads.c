@@ -57,8 +57,9 @@ const struct ws_rule ws_rule_w01_uncoalesced_loads = {
     .advice = "Each 32-byte sector fetched for loads carries only {gld_bytes_per_sector} useful bytes "
               "({gld_sectors_per_request} sectors per request, {ideal_sectors_per_request} would do). Let threadIdx.x "
               "walk the contiguous dimension, or stage the tile in shared memory.",
-    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: what loads and stores would "
-               "move at their ideal, of what they move now (L2 fills from DRAM too)",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: what loads and stores would move at their ideal, of what they move now "
+               "(L2 fills from DRAM too)",
     .when_not = "Where L1 serves the other parts of each sector soon after (see its hit rate), the sectors cost L1 "
                 "only. A broadcast operand is no case: one sector serves all lanes.",
     .source = "thresholds between measured twins (H200): offset by one element 25.6 bytes and 5 sectors, stride 2 16 "

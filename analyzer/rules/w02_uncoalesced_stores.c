@@ -43,8 +43,9 @@ const struct ws_rule ws_rule_w02_uncoalesced_stores = {
     .advice =
         "Stores touch {gst_sectors_per_request} sectors per request where {ideal_sectors_per_request} suffice; stores "
         "are not merged by L1, so each costs L2 traffic. Swap the index roles or transpose through shared memory.",
-    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: what loads and stores would "
-               "move at their ideal, of what they move now (L2 fills from DRAM too)",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: what loads and stores would move at their ideal, of what they move now "
+               "(L2 fills from DRAM too)",
     .when_not = "If the layout of the output is given by others and L2 is idle, a transposing store may still be the "
                 "cheapest place for the transposition.",
     .source = "thresholds as W01; CUDA Best Practices Guide, coalesced access",

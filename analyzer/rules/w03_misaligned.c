@@ -55,8 +55,9 @@ const struct ws_rule ws_rule_w03_misaligned = {
            "touches the same sector, so a cache mostly has it already.",
     .advice = "The start address is not a multiple of 32 bytes: {sectors_per_request} sectors per request, one more "
               "than needed and mostly served by cache. Expect below 5 %.",
-    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: what loads and stores would "
-               "move at their ideal, of what they move now (L2 fills from DRAM too)",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: what loads and stores would move at their ideal, of what they move now "
+               "(L2 fills from DRAM too)",
     .when_not = "A halo or an odd row pitch forces it; padding the pitch to 32 bytes is then the only repair, and "
                 "seldom worth it.",
     .source = "offset copy on an H200: 25 % more sectors cost 1 to 5 % of the time; CUDA Best Practices Guide, "

@@ -54,8 +54,8 @@ const struct ws_rule ws_rule_w04_dram_overfetch = {
            "thrown away, although the sector counts in L1 and L2 look unchanged.",
     .advice = "Each miss fills 64 bytes while you touch 32: DRAM delivers {overfetch} times what L1 asked for. Bring "
               "values that are used together into the same 64 bytes (cudaLimitMaxL2FetchGranularity is only a hint).",
-    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: DRAM and the fills of L2 "
-               "without what L1 did not ask for",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: DRAM and the fills of L2 without what L1 did not ask for",
     .when_not = "Not where other kernels or copies run at the same time: their reads are counted too.",
     .source = "suite on an H200: ratio at most 1.0 for strides up to 32 bytes, 2.0 from 64 bytes on; not taken from "
               "the L2 miss count, which already contains the pair",

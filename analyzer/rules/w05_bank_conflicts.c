@@ -62,8 +62,9 @@ const struct ws_rule ws_rule_w05_bank_conflicts = {
     .advice =
         "Shared-memory requests take {shared_wavefronts_per_request} rounds on average instead of one, because lanes "
         "of a warp hit different words of one bank. Pad the row by one element ([32][33]) or change the index order.",
-    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: L1 without the conflict "
-               "rounds; or their share of short_scoreboard and mio_throttle, if that is more",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: L1 without the conflict rounds; or their share of short_scoreboard and "
+               "mio_throttle, if that is more",
     .when_not = "64- and 128-bit accesses need more than one round without any conflict; where they are used the count "
                 "is an upper bound.",
     .source = "Nsight Compute (10 %, there per direction); SASS counters are exact where the hardware's conflict "

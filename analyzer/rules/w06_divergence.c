@@ -52,8 +52,8 @@ const struct ws_rule ws_rule_w06_divergence = {
            "nothing, but the time of both sides is paid. The issue rate does not fall: only the lane count shows it.",
     .advice = "On average {threads_per_instruction} of 32 lanes are active. Make whole warps take the same branch: "
               "sort or compact the work, or branch on threadIdx.x / 32.",
-    .formula =
-        "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: active lanes / 32 of the SM's",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: active lanes / 32 of the SM's",
     .when_not = "A last step done by one lane (a block's result) is harmless. threadIdx.x / 32 == 0 is not the same "
                 "test as threadIdx.x == 0: regroup the work, not the condition.",
     .source = "Nsight Compute (24 lanes)",

@@ -38,8 +38,8 @@ const struct ws_rule ws_rule_w07_predication = {
            "condition is false write nothing. The slot is spent all the same.",
     .advice = "Instructions are issued for all lanes but only {threads_pred_on_per_instruction} take effect. Move the "
               "condition out of the loop or give lanes uniform work.",
-    .formula =
-        "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: effective lanes / 32 of the SM's",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: effective lanes / 32 of the SM's",
     .when_not = "Bounds checks at the edge and the last rounds of a tree reduction look like this and cost little.",
     .source = "own threshold, below every kernel of the suite; Nsight Compute's 24 lanes separate it from divergence",
     .bad = "diverge (predicated)",

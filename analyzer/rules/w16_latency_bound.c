@@ -47,7 +47,8 @@ const struct ws_rule ws_rule_w16_latency_bound = {
            "loads per warp; if that is too little, no unit is busy and all wait.",
     .advice = "No unit is busy: warps wait {cycles_waiting} cycles per instruction for loads. Issue independent loads "
               "before using them (unroll, two or more chains per thread, cp.async).",
-    .formula = "running x min(1 - issue rate / 0.8, 1 - utilisation of the busiest unit / 0.8)",
+    .formula = "share of the time that SMs run x min(1 - issue rate / 0.8, 1 - utilisation of the busiest unit / "
+               "0.8)",
     .when_not = "A chain of dependent loads (a list, a tree) has no independent ones to issue: then only more chains "
                 "at once help.",
     .source = "Nsight Compute (60 %, 60 %, 30 %); 10 us because shorter kernels are start and end",

@@ -34,8 +34,8 @@ const struct ws_rule ws_rule_w19_short_scoreboard = {
            "once wait for it.",
     .advice = "Warps wait {cycles_waiting} cycles per instruction for shared memory or special functions "
               "({short_scoreboard_share:%} of warp time). Check bank conflicts, keep values in registers.",
-    .formula = "running x min(share of warp-cycles together with mio_throttle, the queue before the same units, 1 - "
-               "issue rate / 0.8)",
+    .formula = "share of the time that SMs run x min(share of warp-cycles together with mio_throttle, the queue "
+               "before the same units, 1 - issue rate / 0.8)",
     .when_not = "Where bank conflicts are the cause, W05 speaks.",
     .source = "Nsight Compute (30 %, 80 %)",
     .bad = "sfu (expected)",

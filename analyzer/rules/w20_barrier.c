@@ -34,7 +34,7 @@ const struct ws_rule ws_rule_w20_barrier = {
     .advice =
         "Warps wait {cycles_waiting} cycles per instruction at __syncthreads() for slower ones ({barrier_share:%} of "
         "warp time). Balance the code before it; use blocks of at most 256 threads or __syncwarp().",
-    .formula = "running x min(share of warp-cycles, 1 - issue rate / 0.8)",
+    .formula = "share of the time that SMs run x min(share of warp-cycles, 1 - issue rate / 0.8)",
     .when_not = "Not under 10 us, where the share moves with the state of the caches (23 % cold, 41 % warm for the "
                 "same transpose).",
     .source = "Nsight Compute (30 %, 80 %); 10 us from the suite on an H200",

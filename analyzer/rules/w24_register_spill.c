@@ -47,9 +47,9 @@ const struct ws_rule ws_rule_w24_register_spill = {
     .advice =
         "{local_sectors:i} local-memory sectors come from spilled registers ({local_share:%} of the L1 sectors, at "
         "{regs_per_thread:i} registers). Raise the cap (maxrregcount, __launch_bounds__) or keep fewer values live.",
-    .formula =
-        "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: without local memory's share "
-        "of the instructions and sectors; or its share of long_scoreboard and lg_throttle, if that is more",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: without local memory's share of the instructions and sectors; or its "
+               "share of long_scoreboard and lg_throttle, if that is more",
     .when_not = "The cap itself is not visible: caps fall on multiples of 8, and one count in eight does so by chance. "
                 "An array indexed at run time looks alike (W25); ptxas -v tells them apart.",
     .source = "5 %: own choice; a cap of 32 on 64 live floats spills 476 bytes (ptxas, sm_90)",

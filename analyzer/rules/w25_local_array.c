@@ -46,9 +46,9 @@ const struct ws_rule ws_rule_w25_local_array = {
            "memory, which lies in global memory behind L1.",
     .advice = "An array indexed at run time lies in local memory ({local_share:%} of the L1 sectors). Unroll so that "
               "indices are constants, or put it in shared memory.",
-    .formula =
-        "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: without local memory's share "
-        "of the instructions and sectors; or its share of long_scoreboard and lg_throttle, if that is more",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: without local memory's share of the instructions and sectors; or its "
+               "share of long_scoreboard and lg_throttle, if that is more",
     .when_not = "A call that could not be inlined uses local memory too (its stack).",
     .source = "5 %: own choice",
     .bad = "local_array",

@@ -64,8 +64,9 @@ const struct ws_rule ws_rule_w26_scattered_access = {
         "Addresses without order use one sector of what each miss fetches, and the rest is gone before it is wanted.",
     .advice = "Random addresses defeat L1 and L2 (L2 hit rate {l2_read_hit_rate:%}). Sort or bin the indices; keep the "
               "hot part below {l2_size_bytes:b}, the size of L2.",
-    .formula = "running x (1 - max(use x left) / max(use)) over SM, L1, L2 and DRAM; left: what loads and stores would "
-               "move at their ideal, of what they move now (L2 fills from DRAM too)",
+    .formula = "share of the time that SMs run x (1 - utilisation of the busiest of SM, L1, L2 and DRAM after "
+               "the repair / now); after: what loads and stores would move at their ideal, of what they move now "
+               "(L2 fills from DRAM too)",
     .when_not = "Sorting costs a pass of its own: it pays where the same indices are used several times.",
     .source = "thresholds of the catalogue; 45 % instead of 50 % because a plain stream with 64-byte fills reads 50 %",
     .bad = "gather (scattered)",

@@ -36,7 +36,7 @@ const struct ws_rule ws_rule_w28_constant_index = {
         "cannot follow, makes every warp wait for each constant.",
     .advice = "Warps wait {cycles_waiting} cycles per instruction for constants ({imc_miss_share:%} of warp time): the "
               "constant cache misses. Make the table smaller, or keep it in shared or global memory.",
-    .formula = "running x min(share of warp-cycles, 1 - issue rate / 0.8)",
+    .formula = "share of the time that SMs run x min(share of warp-cycles, 1 - issue rate / 0.8)",
     .when_not =
         "Not under 10 us: the first use of each constant misses, and a replayed kernel starts cold. Lanes that read "
         "different constants wait as short_scoreboard and mio_throttle instead (seen on an H200): see W19.",

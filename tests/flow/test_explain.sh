@@ -25,6 +25,19 @@ if [ "$("$W" explain w05)" = "$("$W" explain W05-bank-conflicts)" ]; then ok "a 
 if "$W" explain gld_sectors_per_request | grep -q 'gld_sectors / gld_requests'; then ok "a metric shows its formula"; else bad "a metric shows its formula" ""; fi
 if "$W" explain not_selected | grep -qi 'nothing to fix'; then ok "not_selected is no stall"; else bad "not_selected is no stall" ""; fi
 
+# What is said to be gained is what the committed scorecard of an H200 says.
+table=$(ls tests/gpu/results/*-scorecard.txt | tail -1)
+if "$W" explain W05 --json | python3 -c '
+import json, sys
+want = [l.split() for l in open(sys.argv[1]) if l.startswith("W05 ")]
+got = json.load(sys.stdin)["measured_gains"]
+assert len(want) >= 2 and [(w[1], w[2], w[3], w[5]) for w in want] == [(g["bad"], g["good"], "%.1f" % (100 * g["estimated"]), "%.1f" % (100 * g["measured"])) for g in got]
+' "$table" && "$W" explain W05 | grep -qE '^    transpose_tile<32> -> transpose_tile<33>: [0-9.]+ %, estimated [0-9.]+ %$' && ! "$W" explain W13 | grep -q 'Measured gain'; then
+    ok "a rule says what its good twin gained"
+else
+    bad "a rule says what its good twin gained" "$("$W" explain W05 | tail -8)"
+fi
+
 for name in W99 W0 long_scorebord nonsense ''; do
     out=$("$W" explain "$name" 2>&1 >/dev/null)
     code=$?
