@@ -17,7 +17,7 @@ static const char *end_of_mark(const char *at, const char **mark)
         length = length * 10 + (size_t)(*name++ - '0');
     for (size_t i = 0; name != at && i < sizeof marks / sizeof *marks; i++) {
         *mark = marks[i];
-        if (strncmp(name, marks[i], strlen(marks[i])) == 0 && strnlen(name, length) == length)
+        if (strncmp(name, marks[i], strlen(marks[i])) == 0 && !memchr(name, 0, length))
             return name + length;
     }
     return NULL;
