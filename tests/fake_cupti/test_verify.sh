@@ -52,19 +52,20 @@ esac
 SH
 verify
 grep -v '^list' "$scratch/calls" | sed 1d >"$scratch/ran"
-printf 'all --repeat 4\nrun launch_storm_direct\nrun launch_storm_graph\nrun round_trip_resident\nrun failing_calls_bad\n' | cmp -s - "$scratch/ran"
-check "the kernels run once, each variant of a program on its own" $?
+programs='launch_storm_direct launch_storm_graph round_trip_resident failing_calls_bad'
+{ echo "all --repeat 4"; for p in $programs; do echo "run $p"; echo "run $p"; done; } | cmp -s - "$scratch/ran"
+check "the kernels run once, each variant of a program on its own, traced and with counters" $?
 "$ws" list sessions --json >"$scratch/sessions" 2>>"$scratch/err"
-jq -e '[.sessions[].name] == ["kernels-verify-failing_calls_bad","kernels-verify-round_trip_resident","kernels-verify-launch_storm_graph","kernels-verify-launch_storm_direct","kernels-verify"]' "$scratch/sessions" >/dev/null
+{ echo kernels-verify; for p in $programs; do echo "kernels-verify-$p"; echo "kernels-verify-$p-counters"; done; } | cmp -s - <(jq -r '.sessions | reverse | .[].name' "$scratch/sessions")
 check "a session each" $?
 sqlite3 "$WARPSIGHT_DB" "SELECT session.name || ' ' || settings FROM process JOIN session ON session.id = session_id" >"$scratch/settings" 2>>"$scratch/err"
 grep -q '^kernels-verify .*full' "$scratch/settings" && grep -q '^kernels-verify-launch_storm_direct .*trace,api' "$scratch/settings" &&
-    grep -q '^kernels-verify-round_trip_resident .*core,memory,throughput,api' "$scratch/settings"
-check "kernels with every counter; programs traced, but with counters where a rule needs them" $?
+    grep -q '^kernels-verify-launch_storm_direct-counters .*core,memory,throughput,api' "$scratch/settings"
+check "kernels with every counter; programs traced, and again with counters" $?
 grep -qE '^no launch vec_add +expected fp32_add == 16777216 +measured no launch in this session' "$scratch/out" &&
     grep -qE '^(broken|unknown|holds) +launch_storm_direct +expected W30 fires' "$scratch/out"
 check "every line has expected, measured and verdict" $?
-grep -qE '^5 sessions: [0-9]+ expectations hold, [0-9]+ broken, [0-9]+ not judged$' "$scratch/out" && [ $status -eq 1 ]
+grep -qE '^9 sessions: [0-9]+ expectations hold, [0-9]+ broken, [0-9]+ not judged$' "$scratch/out" && [ $status -eq 1 ]
 check "the summary comes last, and what does not hold is exit 1" $?
 verify kernels-verify-launch_storm_direct kernels-verify-launch_storm_graph --json
 jq -e '(.sessions | length == 2) and (.sessions[0].lines | length > 0) and .scorecard.twins[0].rule == "W30" and .scorecard.twins[0].bad_time > 0' "$scratch/out" >/dev/null
