@@ -70,7 +70,8 @@ void ws_expect_open(struct ws_expect_reader *reader, const char *text, size_t le
  *            untouched, and the next call goes on with the next line, so that all errors can be listed */
 int ws_expect_next(struct ws_expect_reader *reader, struct ws_expect *out);
 
-enum ws_expect_fired { WS_RULE_FIRED, WS_RULE_QUIET, WS_RULE_NOT_RUN, WS_RULE_NO_LAUNCH };
+/* NEEDS_GPU: not run for want of a value that no model predicts. */
+enum ws_expect_fired { WS_RULE_FIRED, WS_RULE_QUIET, WS_RULE_NOT_RUN, WS_RULE_NO_LAUNCH, WS_RULE_NEEDS_GPU };
 
 /* What was measured. Both are called with the line's words. */
 struct ws_expect_facts {
@@ -85,6 +86,7 @@ enum ws_verdict {
     WS_VERDICT_BROKEN,
     WS_VERDICT_UNKNOWN,   /* no value (got->why says why), or the rule did not run: proves nothing */
     WS_VERDICT_NO_LAUNCH, /* no launch of that name */
+    WS_VERDICT_NEEDS_GPU, /* of a modelled session: what is expected, or what it is made of, only a GPU tells */
     WS_VERDICT_COUNT
 };
 
@@ -93,7 +95,7 @@ enum ws_verdict {
 enum ws_verdict ws_expect_judge(const struct ws_expect *expect, const struct ws_expect_facts *facts,
                                 struct ws_value *got);
 
-/* "holds", "broken", "unknown", "no launch"; "==", "<=", …. Never NULL. */
+/* "holds", "broken", "unknown", "no launch", "needs a GPU"; "==", "<=", …. Never NULL. */
 const char *ws_verdict_name(enum ws_verdict verdict);
 const char *ws_expect_op_name(enum ws_expect_op op);
 

@@ -23,7 +23,7 @@ static int put_verified(const struct ws_session *session, struct ws_json *j)
     int err = ws_scorecard_make(&source, 1, NULL, &card);
     if (err == 0) {
         ws_json_object(j);
-        err = ws_verify_json_members(session, false, j, &tally);
+        err = ws_verify_json_members(session, NULL, false, j, &tally);
         ws_json_key(j, "scorecard");
         ws_scorecard_json(j, &card, false);
         ws_json_end(j);

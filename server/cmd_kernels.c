@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * cmd_kernels.c: `warpsight kernels`: the reference kernels and their known answers.
- * list: what there is. verify: holds a session against every .expect line and says expected, measured, verdict.
- * Read on: verify.c (judges), scorecard.c (our advice against the twins), verify_run.c (runs everything here). */
+ * list: what there is. model: through the SIMT model. verify: holds a session against every .expect line and says
+ * expected, measured, verdict; with --model a session that is modelled for it.
+ * Read on: verify.c (judges), scorecard.c (our advice against the twins), verify_run.c (runs everything here),
+ * cmd_model.c. */
 #include "../analyzer/err.h"
 #include "cli.h"
 #include "cmd.h"
 #include "json.h"
+#include "model_run.h"
 #include "reader.h"
 #include "scorecard.h"
 #include "text.h"
@@ -16,18 +19,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COMMAND "kernels"
 
 enum { SESSIONS_MAX = WS_VERIFY_RUNS };
 
-enum { OPT_ALL, OPT_STRICT, OPT_NCU, OPT_JSON };
+enum { OPT_ALL, OPT_STRICT, OPT_NCU, OPT_JSON, OPT_MODEL, OPT_THREADS };
 static const struct ws_option options[] = {
     {"all", 'a', NULL, "verify SESSION: print every line, not only those that do not hold"},
     {"strict", 0, NULL, "verify: a line that cannot be judged fails, too"},
     {"ncu", 0, "FILE",
      "verify: what Nsight Compute estimates, from ncu --set full --csv --page details (plain or .gz)"},
     {"json", 0, NULL, "as JSON"},
+    {"model", 0, NULL, "verify: model the kernels (or the files named) on the CPU and judge that; no GPU is needed"},
+    {"threads", 0, "N", "verify --model: worker threads (default 1); no count depends on it"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -35,7 +41,9 @@ struct request {
     const char *what, *ncu;
     const char *sessions[SESSIONS_MAX]; /* [count]; none: run everything here */
     size_t count;
-    bool all, strict, json;
+    bool all, strict, json, model;
+    uint32_t threads;
+    bool *wanted; /* [ws_verify_files()] of the lines judged; NULL = all */
 };
 
 /* --- list ----------------------------------------------------------------------------------------- */
@@ -103,11 +111,11 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int find_judged(const struct bench *b, struct judged *judged)
+static int find_judged(const struct request *r, const struct bench *b, struct judged *judged)
 {
     for (size_t i = 0; i < b->count && b->count > 1; i++) {
         struct ws_verify_tally tally;
-        if (ws_verify_session(b->sessions[i], note_judged, judged, &tally) != 0 || judged->is_full)
+        if (ws_verify_session(b->sessions[i], r->wanted, note_judged, judged, &tally) != 0 || judged->is_full)
             return -WS_ENOMEM;
     }
     if (judged->count > 0)
@@ -117,14 +125,15 @@ static int find_judged(const struct bench *b, struct judged *judged)
 
 static bool is_open(const struct ws_verify_line *line)
 {
-    return line->verdict == WS_VERDICT_UNKNOWN || line->verdict == WS_VERDICT_NO_LAUNCH;
+    return line->verdict == WS_VERDICT_UNKNOWN || line->verdict == WS_VERDICT_NO_LAUNCH ||
+           line->verdict == WS_VERDICT_NEEDS_GPU;
 }
 
 struct printing {
     const struct request *r;
     const struct judged *judged;
     struct ws_verify_tally elsewhere; /* open lines that another session judges */
-    bool is_silent;
+    bool is_silent, is_modelled;
 };
 
 static void print_line(void *state, const struct ws_verify_line *line)
@@ -138,19 +147,24 @@ static void print_line(void *state, const struct ws_verify_line *line)
         p->elsewhere.count[line->verdict]++;
         return;
     }
-    if (p->is_silent || (!p->r->all && line->verdict == WS_VERDICT_HOLDS))
+    if (p->is_silent || (!p->r->all && (line->verdict == WS_VERDICT_HOLDS || line->verdict == WS_VERDICT_NEEDS_GPU)))
         return;
     ws_verify_expected(line->expect, expected, sizeof expected);
     ws_verify_measured(line, found, sizeof found);
-    printf("%-9s %-22.*s expected %-44s measured %s\n", ws_verdict_name(line->verdict), (int)line->expect->name.length,
-           line->expect->name.at, expected, found);
+    printf("%-11s %-22.*s expected %-44s %s %s\n", ws_verdict_name(line->verdict), (int)line->expect->name.length,
+           line->expect->name.at, expected, p->is_modelled ? "modelled" : "measured", found);
 }
 
 static void print_summary(const struct ws_session *session, const struct ws_verify_tally *tally)
 {
-    printf("session %lld (%s, %s): %u expectations hold, %u broken, %u not judged\n", (long long)session->row.id,
+    unsigned needs_gpu = tally->count[WS_VERDICT_NEEDS_GPU];
+    printf("session %lld (%s, %s): %u expectations hold, %u broken, %u not judged", (long long)session->row.id,
            *session->row.name ? session->row.name : session->row.exe, session->row.source,
            tally->count[WS_VERDICT_HOLDS], tally->count[WS_VERDICT_BROKEN], ws_verify_open_lines(tally));
+    if (needs_gpu > 0)
+        printf(", %u need%s a GPU (time, stalls, caches, DRAM, SASS instructions, host programs)", needs_gpu,
+               needs_gpu == 1 ? "s" : "");
+    putchar('\n');
 }
 
 static void add_points(struct ws_table *table, struct ws_value share)
@@ -211,12 +225,17 @@ static void print_scorecard(const struct ws_scorecard *card, bool with_ncu)
     putchar('\n');
 }
 
+static bool is_modelled(const struct ws_session *session)
+{
+    return strcmp(session->row.source, "modelled") == 0;
+}
+
 /* Judge one session and print its lines; open lines that another session judges are not counted. */
 static int judge_session(const struct request *r, const struct ws_session *session, const struct judged *judged,
                          bool is_silent, struct ws_verify_tally *tally)
 {
-    struct printing p = {.r = r, .judged = judged, .is_silent = is_silent};
-    int err = ws_verify_session(session, print_line, &p, tally);
+    struct printing p = {.r = r, .judged = judged, .is_silent = is_silent, .is_modelled = is_modelled(session)};
+    int err = ws_verify_session(session, r->wanted, print_line, &p, tally);
     for (int v = 0; err == 0 && v < WS_VERDICT_COUNT; v++)
         tally->count[v] -= p.elsewhere.count[v];
     return err;
@@ -227,15 +246,18 @@ static int print_text(const struct request *r, const struct bench *b, const stru
 {
     struct ws_verify_tally tallies[SESSIONS_MAX];
     unsigned holds = 0, broken = 0, open = 0;
+    bool has_times = false;
     for (size_t i = 0; i < b->count; i++) {
         if (judge_session(r, b->sessions[i], judged, false, &tallies[i]) != 0)
             return ws_cli_failed(COMMAND, "out of memory");
         *good = *good && ws_verify_is_good(&tallies[i], r->strict);
+        has_times = has_times || !is_modelled(b->sessions[i]);
         holds += tallies[i].count[WS_VERDICT_HOLDS];
         broken += tallies[i].count[WS_VERDICT_BROKEN];
         open += ws_verify_open_lines(&tallies[i]);
     }
-    print_scorecard(card, b->ncu != NULL);
+    if (has_times) /* advice is held against them */
+        print_scorecard(card, b->ncu != NULL);
     for (size_t i = 0; i < b->count; i++)
         print_summary(b->sessions[i], &tallies[i]);
     if (b->count > 1)
@@ -256,9 +278,9 @@ static int print_json(const struct request *r, const struct bench *b, const stru
     for (size_t i = 0; i < b->count && err == 0; i++) {
         struct ws_verify_tally tally;
         if (b->count > 1) /* whether every line is judged by one of them is said below */
-            err = ws_verify_json(b->sessions[i], false, &json, &tally);
+            err = ws_verify_json(b->sessions[i], r->wanted, false, &json, &tally);
         else
-            err = ws_verify_json_members(b->sessions[i], r->strict, &json, &tally);
+            err = ws_verify_json_members(b->sessions[i], r->wanted, r->strict, &json, &tally);
         if (err == 0)
             err = judge_session(r, b->sessions[i], judged, true, &tally);
         *good = *good && ws_verify_is_good(&tally, r->strict);
@@ -280,7 +302,7 @@ static int judge(struct request *r, const struct bench *b)
     struct judged judged = {.count = 0};
     bool good = true;
     int status = WS_EXIT_OK;
-    if (find_judged(b, &judged) != 0 || ws_scorecard_make(b->sources, b->count, b->ncu, &card) != 0)
+    if (find_judged(r, b, &judged) != 0 || ws_scorecard_make(b->sources, b->count, b->ncu, &card) != 0)
         status = ws_cli_failed(COMMAND, "out of memory");
     else
         status = r->json ? print_json(r, b, &judged, &card, &good) : print_text(r, b, &judged, &card, &good);
@@ -327,7 +349,49 @@ static int load_and_judge(struct request *r, struct bench *b)
     return status == WS_EXIT_OK ? judge(r, b) : status;
 }
 
-static int verify(struct request *r)
+/* --- verify --model ------------------------------------------------------------------------------- */
+
+/* The lines to judge: those of the files named, or all. Unknown names are the model's to complain of. */
+static bool choose_files(struct request *r)
+{
+    if (r->count == 0)
+        return true;
+    r->wanted = calloc(ws_verify_files(), sizeof *r->wanted);
+    for (size_t i = 0; r->wanted && i < ws_verify_files(); i++)
+        for (size_t k = 0; k < r->count; k++)
+            r->wanted[i] = r->wanted[i] || strcmp(r->sessions[k], ws_verify_file_name(i)) == 0;
+    return r->wanted != NULL;
+}
+
+/* Model the kernels into a session and judge it. A kernel that cannot be modelled fails, too. */
+static int verify_model(struct request *r, struct bench *b, int argc, char **argv)
+{
+    struct ws_model_job job = {
+        .command = COMMAND, .name = "kernels-verify-model", .threads = r->threads, .is_quiet = !isatty(STDERR_FILENO)};
+    char which[24];
+    int64_t id = 0;
+    int modelled;
+    int status = choose_files(r) ? ws_model_job_open(&job, "reference kernels", argc, argv)
+                                 : ws_cli_failed(COMMAND, "out of memory");
+    if (status != WS_EXIT_OK)
+        return status;
+    modelled = ws_model_job_bundled(&job, r->sessions, r->count);
+    status = ws_model_job_close(&job, NULL, false);
+    if (status != WS_EXIT_OK || job.modelled == 0)
+        return status != WS_EXIT_OK ? status : WS_EXIT_FAILED;
+    fprintf(stderr, "==WARPSIGHT== %u launches modelled in %.1f s\n", job.modelled, job.seconds);
+    status = ws_reader_open(COMMAND, &b->store);
+    if (status == WS_EXIT_OK)
+        status = ws_model_job_session(&job, b->store, &id);
+    snprintf(which, sizeof which, "%lld", (long long)id);
+    if (status == WS_EXIT_OK)
+        status = load(b, which);
+    if (status == WS_EXIT_OK)
+        status = judge(r, b);
+    return status != WS_EXIT_OK ? status : modelled;
+}
+
+static int verify(struct request *r, int argc, char **argv)
 {
     struct ws_verify_runs runs = {.count = 0};
     struct bench *b = calloc(1, sizeof *b);
@@ -335,24 +399,34 @@ static int verify(struct request *r)
     if (!b)
         return ws_cli_failed(COMMAND, "out of memory");
     status = read_ncu(r->ncu, &b->ncu);
-    if (status == WS_EXIT_OK && r->count == 0) {
+    if (status == WS_EXIT_OK && r->count == 0 && !r->model) {
         status = ws_verify_run(COMMAND, &runs);
         r->all = true; /* who runs everything wants to see it */
         for (size_t i = 0; i < runs.count; i++)
             r->sessions[r->count++] = runs.names[i];
     }
     if (status == WS_EXIT_OK)
-        status = load_and_judge(r, b);
+        status = r->model ? verify_model(r, b, argc, argv) : load_and_judge(r, b);
     for (size_t i = 0; i < b->count; i++)
         ws_report_free(b->sessions[i]);
     ws_store_close(b->store);
     ws_ncu_free(b->ncu);
     free(b);
+    free(r->wanted);
     ws_verify_runs_fini(&runs);
     return status;
 }
 
 /* --- command -------------------------------------------------------------------------------------- */
+
+static int read_threads(struct request *r, const char *value)
+{
+    long long n;
+    if (!ws_cli_integer(value, 1, 256, &n))
+        return ws_cli_usage_error(COMMAND, "--threads needs a whole number from 1 to 256, not '%s'", value);
+    r->threads = (uint32_t)n;
+    return WS_EXIT_OK;
+}
 
 static int read_option(struct request *r, int found, const char *value)
 {
@@ -369,6 +443,11 @@ static int read_option(struct request *r, int found, const char *value)
     case OPT_NCU:
         r->ncu = value;
         break;
+    case OPT_MODEL:
+        r->model = true;
+        break;
+    case OPT_THREADS:
+        return read_threads(r, value);
     default:
         if (!r->what)
             r->what = value;
@@ -382,16 +461,20 @@ static int read_option(struct request *r, int found, const char *value)
 
 int ws_cmd_kernels(int argc, char **argv)
 {
-    struct ws_cli cli = {.usage = "list | verify [SESSION…] [options]",
-                         .about = "The reference kernels and their known answers. verify without SESSION runs them "
-                                  "here, on the GPU: the kernels with every counter, each host program in two sessions "
-                                  "of its own, traced and with counters; with SESSIONs (ids or names) it judges those. "
-                                  "Where both twins of a pair "
-                                  "were run it prints what our advice promised and what the twins' times show. Exit "
-                                  "status 1: something expected does not hold.",
-                         .options = options,
-                         .argc = argc,
-                         .argv = argv};
+    struct ws_cli cli = {
+        .usage = "list | model [NAME…] | verify [SESSION…] | verify --model [NAME…] [options]",
+        .about = "The reference kernels and their known answers. model runs their PTX on the CPU and "
+                 "predicts their counters (its own options: kernels model --help). verify without SESSION runs them "
+                 "here, on the GPU: the kernels with every counter, each host program in two sessions "
+                 "of its own, traced and with counters; with SESSIONs (ids or names) it judges those. "
+                 "Where both twins of a pair "
+                 "were run it prints what our advice promised and what the twins' times show. verify "
+                 "--model needs no GPU: the kernels named, or all, are modelled and every count is "
+                 "judged; what only a GPU tells is counted apart and never fails. Exit "
+                 "status 1: something expected does not hold.",
+        .options = options,
+        .argc = argc,
+        .argv = argv};
     struct request r = {.what = NULL};
     const char *value;
     int found;
@@ -399,6 +482,11 @@ int ws_cmd_kernels(int argc, char **argv)
     while ((found = ws_cli_next(&cli, &value)) != WS_CLI_END) {
         if (found == WS_CLI_HELP)
             return WS_EXIT_OK;
+        if (found == WS_CLI_OPERAND && !r.what && cli.at == 2 && strcmp(value, "model") == 0) {
+            static char name[] = COMMAND " model";
+            argv[1] = name;
+            return ws_cmd_kernels_model(argc - 1, argv + 1);
+        }
         status = found == WS_CLI_ERROR ? WS_EXIT_USAGE : read_option(&r, found, value);
         if (status != WS_EXIT_OK)
             return status;
@@ -406,6 +494,6 @@ int ws_cmd_kernels(int argc, char **argv)
     if (r.what && strcmp(r.what, "list") == 0 && r.count == 0)
         return ws_cli_finish(COMMAND, list(&r));
     if (r.what && strcmp(r.what, "verify") == 0)
-        return ws_cli_finish(COMMAND, verify(&r));
-    return ws_cli_usage_error(COMMAND, "say list or verify%s%s", r.what ? ", not " : "", r.what ? r.what : "");
+        return ws_cli_finish(COMMAND, verify(&r, argc, argv));
+    return ws_cli_usage_error(COMMAND, "say list, model or verify%s%s", r.what ? ", not " : "", r.what ? r.what : "");
 }

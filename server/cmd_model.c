@@ -4,10 +4,8 @@
 #include "cli.h"
 #include "cmd.h"
 #include "model_run.h"
-#include "paths.h"
 #include "reader.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +55,8 @@ static int read_number(struct request *r, int found, const char *value)
 {
     long long n;
     if (!ws_cli_integer(value, 1, found == O_THREADS ? 256 : INT64_MAX, &n))
-        return ws_cli_usage_error("model", "--%s needs a whole number from 1, not '%s'", options[found].name, value);
+        return ws_cli_usage_error(r->job.command, "--%s needs a whole number from 1, not '%s'", options[found].name,
+                                  value);
     if (found == O_THREADS)
         r->job.threads = (uint32_t)n;
     else
@@ -78,7 +77,7 @@ static int read_option(struct request *r, int found, const char *value)
         return read_number(r, found, value);
     if (found == WS_CLI_OPERAND) {
         if (r->names_n == NAMES_MAX)
-            return ws_cli_usage_error("model", "too many names");
+            return ws_cli_usage_error(r->job.command, "too many names");
         r->names[r->names_n++] = value;
     } else if (value) {
         *texts[found] = value;
@@ -86,69 +85,6 @@ static int read_option(struct request *r, int found, const char *value)
         *flags[found] = true;
     }
     return WS_EXIT_OK;
-}
-
-/* --- the bundled kernels --- */
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The *.json of the folder, sorted; free with free_list. */
-static size_t list_specs(const char *folder, char *out[NAMES_MAX])
-{
-    DIR *dir = opendir(folder);
-    const struct dirent *e;
-    size_t n = 0;
-    while (dir && n < NAMES_MAX && (e = readdir(dir)) != NULL) {
-        size_t length = strlen(e->d_name);
-        if (length < 6 || strcmp(e->d_name + length - 5, ".json") != 0)
-            continue;
-        out[n] = strndup(e->d_name, length - 5);
-        n += out[n] != NULL;
-    }
-    if (dir)
-        closedir(dir);
-    qsort(out, n, sizeof *out, by_name);
-    return n;
-}
-
-static bool is_wanted(const struct request *r, const char *name)
-{
-    for (size_t k = 0; k < r->names_n; k++)
-        if (strcmp(r->names[k], name) == 0)
-            return true;
-    return r->names_n == 0;
-}
-
-static int run_bundled(struct request *r)
-{
-    char folder[WS_PATH_MAX + 64], path[2 * WS_PATH_MAX];
-    char *specs[NAMES_MAX];
-    size_t n, found = 0;
-    int status = WS_EXIT_OK;
-    if (!ws_model_bundled_folder(folder, sizeof folder))
-        return ws_cli_failed("model", "the bundled kernels (kernels/ptx) are not beside this program");
-    n = list_specs(folder, specs);
-    for (size_t k = 0; k < n; k++) {
-        if (is_wanted(r, specs[k])) {
-            int one;
-            found++;
-            snprintf(path, sizeof path, "%s/%s.json", folder, specs[k]);
-            one = ws_model_job_spec(&r->job, path, NULL);
-            status = one != WS_EXIT_OK ? one : status;
-        }
-    }
-    if (found < r->names_n) {
-        status = WS_EXIT_FAILED;
-        (void)ws_cli_failed("model", "not every kernel file named is bundled; there are:");
-        for (size_t k = 0; k < n; k++)
-            fprintf(stderr, "  %s\n", specs[k]);
-    }
-    for (size_t k = 0; k < n; k++)
-        free(specs[k]);
-    return status;
 }
 
 /* --- the report of the new session --- */
@@ -160,14 +96,14 @@ static int print_report(const struct request *r)
     struct ws_store *store = NULL;
     struct ws_session *session = NULL;
     int64_t id = 0;
-    int status = ws_reader_open("model", &store);
-    if (status == WS_EXIT_OK && ws_store_find_token(store, ws_text_of(r->job.agent_id), &id) != 0)
-        status = ws_cli_failed("model", "the session was not stored");
+    int status = ws_reader_open(r->job.command, &store);
+    if (status == WS_EXIT_OK)
+        status = ws_model_job_session(&r->job, store, &id);
     if (status == WS_EXIT_OK && ws_report_load(store, id, &session) != 0)
-        status = ws_cli_failed("model", "%s", ws_store_message(store));
+        status = ws_cli_failed(r->job.command, "%s", ws_store_message(store));
     if (status == WS_EXIT_OK &&
         (r->as_json ? ws_report_json(session, &json) : ws_report_text(session, &text, stdout)) != 0)
-        status = ws_cli_failed("model", "out of memory");
+        status = ws_cli_failed(r->job.command, "out of memory");
     ws_report_free(session);
     ws_store_close(store);
     return status;
@@ -177,12 +113,12 @@ static int run(struct request *r, int argc, char **argv)
 {
     const char *exe = r->ptx ? r->ptx : r->spec ? r->spec : "reference kernels";
     int status, closed;
-    r->job.command = "model";
     r->job.lines = r->as_lines ? stdout : NULL;
     status = ws_model_job_open(&r->job, exe, argc, argv);
     if (status != WS_EXIT_OK)
         return status;
-    status = r->is_bundled ? run_bundled(r) : ws_model_job_spec(&r->job, r->spec, r->ptx);
+    status = r->is_bundled ? ws_model_job_bundled(&r->job, r->names, r->names_n)
+                           : ws_model_job_spec(&r->job, r->spec, r->ptx);
     closed = ws_model_job_close(&r->job, r->output, r->force);
     status = closed != WS_EXIT_OK ? closed : status;
     if (r->job.modelled > 0 && !r->as_lines && !r->output && closed == WS_EXIT_OK) {
@@ -190,6 +126,24 @@ static int run(struct request *r, int argc, char **argv)
         status = printed != WS_EXIT_OK ? printed : status;
     }
     return status;
+}
+
+/* Options and names of a command line; WS_EXIT_OK with *is_help when the help was printed. */
+static int read_all(struct request *r, struct ws_cli *cli, bool *is_help)
+{
+    const char *value;
+    int found, status;
+    *is_help = false;
+    while ((found = ws_cli_next(cli, &value)) != WS_CLI_END) {
+        if (found == WS_CLI_HELP) {
+            *is_help = true;
+            return WS_EXIT_OK;
+        }
+        status = found == WS_CLI_ERROR ? WS_EXIT_USAGE : read_option(r, found, value);
+        if (status != WS_EXIT_OK)
+            return status;
+    }
+    return WS_EXIT_OK;
 }
 
 int ws_cmd_model(int argc, char **argv)
@@ -202,19 +156,35 @@ int ws_cmd_model(int argc, char **argv)
                          .options = options,
                          .argc = argc,
                          .argv = argv};
-    struct request r = {0};
-    const char *value;
-    int found, status;
-    while ((found = ws_cli_next(&cli, &value)) != WS_CLI_END) {
-        if (found == WS_CLI_HELP)
-            return WS_EXIT_OK;
-        status = found == WS_CLI_ERROR ? WS_EXIT_USAGE : read_option(&r, found, value);
-        if (status != WS_EXIT_OK)
-            return status;
-    }
+    struct request r = {.job.command = "model"};
+    bool is_help;
+    int status = read_all(&r, &cli, &is_help);
+    if (status != WS_EXIT_OK || is_help)
+        return status;
     if (r.is_bundled == (r.spec != NULL))
         return ws_cli_usage_error("model", "one of --spec FILE and --bundled is needed");
     if (!r.is_bundled && r.names_n > 0)
         return ws_cli_usage_error("model", "unexpected '%s'", r.names[0]);
+    return run(&r, argc, argv);
+}
+
+int ws_cmd_kernels_model(int argc, char **argv)
+{
+    struct ws_cli cli = {.usage = "[NAME…] [options]",
+                         .about =
+                             "The reference kernels through the SIMT model: their PTX comes with WarpSight, no GPU "
+                             "and no CUDA toolkit is needed.\nNAME is a file of `warpsight kernels list`, such as "
+                             "transpose; without NAME all that have PTX. The same as `warpsight model --bundled`.",
+                         .options = options,
+                         .argc = argc,
+                         .argv = argv};
+    struct request r = {.job.command = "kernels model", .is_bundled = true};
+    bool is_help;
+    int status = read_all(&r, &cli, &is_help);
+    if (status != WS_EXIT_OK || is_help)
+        return status;
+    if (r.spec || r.ptx)
+        return ws_cli_usage_error(r.job.command, "--spec and --ptx belong to `warpsight model`");
+    r.job.name = r.job.name ? r.job.name : "kernels-model";
     return run(&r, argc, argv);
 }

@@ -6,11 +6,13 @@
 #include "cli.h"
 #include "model_spec.h"
 #include "paths.h"
+#include "store.h"
 #include "version.h"
 
 #include "../analyzer/err.h"
 #include "../analyzer/gpus.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,6 +24,7 @@
 #include <unistd.h>
 
 #define TEXT_MAX (256l << 20)
+#define BUNDLED_MAX 256
 
 static int64_t now_ns(void)
 {
@@ -334,7 +337,9 @@ int ws_model_job_close(struct ws_model_job *job, const char *capture_path, bool 
     return status;
 }
 
-bool ws_model_bundled_folder(char *out, size_t cap)
+/* --- the bundled kernels --- */
+
+static bool bundled_folder(char *out, size_t cap)
 {
     static const char *const places[] = {"../kernels/ptx", "../../kernels/ptx", "kernels/ptx",
                                          "../lib/warpsight/kernels"};
@@ -355,4 +360,71 @@ bool ws_model_bundled_folder(char *out, size_t cap)
             return snprintf(out, cap, "%s%s", self, places[k]) < (int)cap;
     }
     return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The *.json of the folder, sorted; each is freed by the caller. */
+static size_t list_specs(const char *folder, char *out[BUNDLED_MAX])
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *e;
+    size_t n = 0;
+    while (dir && n < BUNDLED_MAX && (e = readdir(dir)) != NULL) {
+        size_t length = strlen(e->d_name);
+        if (length < 6 || strcmp(e->d_name + length - 5, ".json") != 0)
+            continue;
+        out[n] = strndup(e->d_name, length - 5);
+        n += out[n] != NULL;
+    }
+    if (dir)
+        closedir(dir);
+    qsort(out, n, sizeof *out, by_name);
+    return n;
+}
+
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (strcmp(names[k], name) == 0)
+            return true;
+    return false;
+}
+
+int ws_model_job_bundled(struct ws_model_job *job, const char *const *names, size_t count)
+{
+    char folder[WS_PATH_MAX + 64], path[2 * WS_PATH_MAX];
+    char *specs[BUNDLED_MAX];
+    int status = WS_EXIT_OK;
+    size_t n;
+    if (!bundled_folder(folder, sizeof folder))
+        return ws_cli_failed(job->command, "the bundled kernels (kernels/ptx) are not beside this program");
+    n = list_specs(folder, specs);
+    for (size_t k = 0; k < n; k++) {
+        int one;
+        if (count > 0 && !is_among(specs[k], names, count))
+            continue;
+        snprintf(path, sizeof path, "%s/%s.json", folder, specs[k]);
+        one = ws_model_job_spec(job, path, NULL);
+        status = one != WS_EXIT_OK ? one : status;
+    }
+    for (size_t k = 0; k < count; k++)
+        if (!is_among(names[k], (const char *const *)specs, n)) {
+            const char *near = ws_cli_nearest(names[k], (const char *const *)specs, n);
+            status = ws_cli_failed(job->command, "no bundled kernel '%s'%s%s%s (kernels/ptx has %zu)", names[k],
+                                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", n);
+        }
+    for (size_t k = 0; k < n; k++)
+        free(specs[k]);
+    return status;
+}
+
+int ws_model_job_session(const struct ws_model_job *job, struct ws_store *store, int64_t *id)
+{
+    if (ws_store_find_token(store, ws_text_of(job->agent_id), id) != 0)
+        return ws_cli_failed(job->command, "the session was not stored");
+    return WS_EXIT_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * model_run.h: a launch spec through the SIMT model into a session of the database, labelled modelled.
- * Used by `warpsight model` and `warpsight kernels model`. */
+ * Used by `warpsight model`, `warpsight kernels model` and `warpsight kernels verify --model`. */
 #ifndef WS_SERVER_MODEL_RUN_H
 #define WS_SERVER_MODEL_RUN_H
 
@@ -37,7 +37,14 @@ int ws_model_job_spec(struct ws_model_job *job, const char *spec_path, const cha
  * Returns 0, or the status to exit with. */
 int ws_model_job_close(struct ws_model_job *job, const char *capture_path, bool force);
 
-/* The folder of the bundled kernels' PTX and specs; false when it is not found. */
-bool ws_model_bundled_folder(char *out, size_t cap);
+/* Run the specs of the bundled kernels (kernels/ptx beside the program), in order of name.
+ *   names   [count] files without their ends ("transpose"); count 0 = all. One that is not there is an error, the
+ *           others run
+ *   returns 0, or the status to exit with */
+int ws_model_job_bundled(struct ws_model_job *job, const char *const *names, size_t count);
+
+/* The session that was closed, in this database: 0, or the status to exit with. */
+struct ws_store;
+int ws_model_job_session(const struct ws_model_job *job, struct ws_store *store, int64_t *id);
 
 #endif

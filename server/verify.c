@@ -98,7 +98,7 @@ static enum ws_expect_fired fired_in(const struct ws_findings *f, struct ws_word
     /* A rule that gave way to one that says the same better did run, and is silent. */
     for (size_t i = 0; i < f->skipped_count; i++)
         if (is_rule(f->skipped[i].rule, rule) && !f->skipped[i].yielded_to)
-            return WS_RULE_NOT_RUN;
+            return f->skipped[i].missing.why == WS_WHY_NEEDS_GPU ? WS_RULE_NEEDS_GPU : WS_RULE_NOT_RUN;
     return WS_RULE_QUIET;
 }
 
@@ -168,12 +168,14 @@ static const struct ws_kernel *kernel_of(struct bench *bench, const struct ws_ex
     return seek(bench, line->name) ? &bench->session->kernels[bench->kernel] : NULL;
 }
 
-int ws_verify_session(const struct ws_session *session, void (*each)(void *state, const struct ws_verify_line *line),
-                      void *state, struct ws_verify_tally *tally)
+int ws_verify_session(const struct ws_session *session, const bool *wanted,
+                      void (*each)(void *state, const struct ws_verify_line *line), void *state,
+                      struct ws_verify_tally *tally)
 {
     struct bench bench = {session, malloc(sizeof *bench.report), session->kernel_count};
     const struct ws_expect_facts facts = {.value = value_of, .fired = fired, .user = &bench};
     const bool of_program = is_session_of_program(session);
+    const bool is_modelled = strcmp(session->row.source, "modelled") == 0;
     memset(tally, 0, sizeof *tally);
     if (!bench.report)
         return -WS_ENOMEM;
@@ -181,6 +183,8 @@ int ws_verify_session(const struct ws_session *session, void (*each)(void *state
         struct ws_expect_reader reader;
         struct ws_expect line;
         int more;
+        if (wanted && !wanted[i])
+            continue;
         ws_expect_open(&reader, files[i].text, strlen(files[i].text));
         while ((more = ws_expect_next(&reader, &line)) != 0) {
             struct ws_verify_line judged = {
@@ -192,7 +196,10 @@ int ws_verify_session(const struct ws_session *session, void (*each)(void *state
                 continue;
             }
             judged.verdict = ws_expect_judge(&line, &facts, &judged.got);
-            /* A host program has a session of its own: what is not in this one is not missing from it. */
+            /* A host program has a session of its own: what is not in this one is not missing from it. Only a machine
+             * with a GPU has such sessions. */
+            if (judged.verdict == WS_VERDICT_NO_LAUNCH && is_modelled && is_program(&reader))
+                judged.verdict = WS_VERDICT_NEEDS_GPU;
             if (judged.verdict == WS_VERDICT_NO_LAUNCH && (of_program || is_program(&reader)))
                 continue;
             judged.kernel = kernel_of(&bench, &line);
@@ -223,6 +230,8 @@ void ws_verify_measured(const struct ws_verify_line *line, char *out, size_t cap
     const struct ws_expect *e = line->expect;
     if (line->verdict == WS_VERDICT_NO_LAUNCH)
         snprintf(out, cap, "no launch in this session");
+    else if (line->verdict == WS_VERDICT_NEEDS_GPU)
+        snprintf(out, cap, "nothing: needs a GPU");
     else if (e->kind != WS_EXPECT_VALUE)
         snprintf(out, cap, "%s",
                  line->verdict == WS_VERDICT_UNKNOWN                                   ? "did not run"
@@ -291,7 +300,7 @@ static void put_line(void *state, const struct ws_verify_line *line)
     ws_json_end(j);
 }
 
-int ws_verify_json_members(const struct ws_session *session, bool strict, struct ws_json *j,
+int ws_verify_json_members(const struct ws_session *session, const bool *wanted, bool strict, struct ws_json *j,
                            struct ws_verify_tally *tally)
 {
     int err;
@@ -299,20 +308,22 @@ int ws_verify_json_members(const struct ws_session *session, bool strict, struct
     ws_json_put_text(j, "source", session->row.source);
     ws_json_key(j, "lines");
     ws_json_array(j);
-    err = ws_verify_session(session, put_line, j, tally);
+    err = ws_verify_session(session, wanted, put_line, j, tally);
     ws_json_end(j);
     ws_json_put_uint(j, "holds", tally->count[WS_VERDICT_HOLDS]);
     ws_json_put_uint(j, "broken", tally->count[WS_VERDICT_BROKEN]);
     ws_json_put_uint(j, "not_judged", ws_verify_open_lines(tally));
+    ws_json_put_uint(j, "needs_gpu", tally->count[WS_VERDICT_NEEDS_GPU]);
     ws_json_put_bool(j, "verified", ws_verify_is_good(tally, strict));
     return err;
 }
 
-int ws_verify_json(const struct ws_session *session, bool strict, struct ws_json *j, struct ws_verify_tally *tally)
+int ws_verify_json(const struct ws_session *session, const bool *wanted, bool strict, struct ws_json *j,
+                   struct ws_verify_tally *tally)
 {
     int err;
     ws_json_object(j);
-    err = ws_verify_json_members(session, strict, j, tally);
+    err = ws_verify_json_members(session, wanted, strict, j, tally);
     ws_json_end(j);
     return err;
 }

@@ -35,21 +35,26 @@ struct ws_verify_tally {
 };
 /* Nothing broken and something held; strict: nothing left open either. */
 bool ws_verify_is_good(const struct ws_verify_tally *tally, bool strict);
-/* Lines that could not be judged. */
+/* Lines that could not be judged and could have been. What needs a GPU in a modelled session is not among them. */
 unsigned ws_verify_open_lines(const struct ws_verify_tally *tally);
 
-/* Judge every line, in order of file and line; each gets those that concern this session. -WS_ENOMEM. */
-int ws_verify_session(const struct ws_session *session, void (*each)(void *state, const struct ws_verify_line *line),
-                      void *state, struct ws_verify_tally *tally);
+/* Judge every line, in order of file and line; each gets those that concern this session. Of a modelled session the
+ * host programs' lines need a GPU.
+ *   wanted  [ws_verify_files()] which ones; NULL = all
+ *   errors  -WS_ENOMEM */
+int ws_verify_session(const struct ws_session *session, const bool *wanted,
+                      void (*each)(void *state, const struct ws_verify_line *line), void *state,
+                      struct ws_verify_tally *tally);
 
 /* "gld_sectors == 32768", "W05 fires"; "32768", "fires", "no launch in this session". */
 void ws_verify_expected(const struct ws_expect *line, char *out, size_t cap);
 void ws_verify_measured(const struct ws_verify_line *line, char *out, size_t cap);
 
-/* {"session","source","lines":[…],"holds","broken","not_judged","verified"}. -WS_ENOMEM: what was written is then to be
- * thrown away. Its members without the braces, for objects that add some. */
-int ws_verify_json(const struct ws_session *session, bool strict, struct ws_json *j, struct ws_verify_tally *tally);
-int ws_verify_json_members(const struct ws_session *session, bool strict, struct ws_json *j,
+/* {"session","source","lines":[…],"holds","broken","not_judged","needs_gpu","verified"}. -WS_ENOMEM: what was written
+ * is then to be thrown away. Its members without the braces, for objects that add some. */
+int ws_verify_json(const struct ws_session *session, const bool *wanted, bool strict, struct ws_json *j,
+                   struct ws_verify_tally *tally);
+int ws_verify_json_members(const struct ws_session *session, const bool *wanted, bool strict, struct ws_json *j,
                            struct ws_verify_tally *tally);
 
 /* [{"id","name","values","fires","quiet"}…] */

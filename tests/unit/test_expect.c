@@ -215,6 +215,18 @@ TEST(a_value_that_is_missing_proves_nothing)
     CHECK(!ws_has(got));
 }
 
+TEST(what_only_a_gpu_tells_is_told_apart)
+{
+    struct world world = {ws_missing(WS_WHY_NEEDS_GPU, NULL), WS_RULE_NEEDS_GPU, true};
+    CHECK_INT(judge("launch k gld_sectors == 0 U", world, NULL), WS_VERDICT_NEEDS_GPU);
+    CHECK_INT(judge("fires W05 on k", world, NULL), WS_VERDICT_NEEDS_GPU);
+    CHECK_INT(judge("quiet W05 on k", world, NULL), WS_VERDICT_NEEDS_GPU);
+    world.value = ws_missing(WS_WHY_INPUT, "gld_sectors"); /* for itself: an end must be found */
+    CHECK_INT(judge("launch k gld_sectors == 0 U", world, NULL), WS_VERDICT_UNKNOWN);
+    world.value = ws_missing(WS_WHY_INPUT, "no_such_key");
+    CHECK_INT(judge("launch k gld_sectors == 0 U", world, NULL), WS_VERDICT_UNKNOWN);
+}
+
 TEST(a_rule_that_did_not_run_proves_nothing_either)
 {
     static const enum ws_verdict want[][4] = {[WS_EXPECT_FIRES] = {[WS_RULE_FIRED] = WS_VERDICT_HOLDS,
@@ -235,6 +247,7 @@ TEST(a_rule_that_did_not_run_proves_nothing_either)
 TEST(verdicts_and_operators_have_names)
 {
     CHECK_STR(ws_verdict_name(WS_VERDICT_NO_LAUNCH), "no launch");
+    CHECK_STR(ws_verdict_name(WS_VERDICT_NEEDS_GPU), "needs a GPU");
     CHECK_STR(ws_verdict_name(WS_VERDICT_COUNT), "unknown");
     CHECK_STR(ws_expect_op_name(WS_EXPECT_NEAR), "~");
     CHECK_STR(ws_expect_op_name(WS_EXPECT_LESS_EQUAL), "<=");

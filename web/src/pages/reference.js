@@ -22,7 +22,7 @@ function Of({ children }) {
   }, "Loading sessions");
 }
 
-const VERDICTS = { holds: ["✓ holds", "fine"], broken: ["✗ broken", "poor"], unknown: ["? no value", "soft"], "no launch": ["– not launched", "soft"] };
+const VERDICTS = { holds: ["✓ holds", "fine"], broken: ["✗ broken", "poor"], unknown: ["? no value", "soft"], "no launch": ["– not launched", "soft"], "needs a GPU": ["– needs a GPU", "soft"] };
 const CLASS = { U: "on every GPU", C: "with this compiler", D: "on this kind of device" };
 
 /** What the rules promised on each bad twin, beside what its good twin then took. */
@@ -44,8 +44,8 @@ function Verify({ id, hit }) {
   return when(state, (d) => {
     const list = d.lines.filter((l) => (!only || l.verdict === only) && hit(l.id, l.file, l.kernel, l.expected, l.verdict));
     const shown = all ? list : list.slice(0, 200);
-    return html`<${Scorecard} d=${d} id=${id} /><section class="panel flush tall"><header><h2>Expected and measured</h2><p class="note">${exact(d.holds)} hold, <span class=${d.broken ? "poor" : ""}>${exact(d.broken)} broken</span>, ${exact(d.not_judged)} not judged</p><span class="grow"></span>
-        <${Segment} label="Verdict" value=${only} onChange=${(v) => setQuery({ verdict: v || null })} options=${[["", "all"], ["holds", "hold"], ["broken", "broken"], ["unknown", "no value"], ["no launch", "not launched"]]} /></header>
+    return html`<${Scorecard} d=${d} id=${id} /><section class="panel flush tall"><header><h2>Expected and measured</h2><p class="note">${exact(d.holds)} hold, <span class=${d.broken ? "poor" : ""}>${exact(d.broken)} broken</span>, ${exact(d.not_judged)} not judged${d.needs_gpu ? html`, ${exact(d.needs_gpu)} need a GPU` : ""}</p><span class="grow"></span>
+        <${Segment} label="Verdict" value=${only} onChange=${(v) => setQuery({ verdict: v || null })} options=${[["", "all"], ["holds", "hold"], ["broken", "broken"], ["unknown", "no value"], ["no launch", "not launched"], ...(d.needs_gpu ? [["needs a GPU", "need a GPU"]] : [])]} /></header>
       <${Table} caption="Known answers of the reference kernels" sortKey="sort" name=${`session-${id}-verify`} rows=${shown} rowKey=${(l) => l.id + l.file + l.kernel + l.expected} empty="No line matches." columns=${[
         { key: "id", title: "Id", get: (l) => l.id, render: (l) => html`<code>${l.id}</code>` }, { key: "file", title: "Source", get: (l) => l.file, render: (l) => html`<code>kernels/${l.file}.cu</code>` },
         { key: "kernel", title: "Kernel", cls: "kname", get: (l) => l.kernel, render: (l) => (l.kernel_id ? html`<a class="mono" href=${`/sessions/${id}/kernels/${l.kernel_id}`}>${l.kernel}</a>` : html`<span class="mono">${l.kernel}</span>`) },
