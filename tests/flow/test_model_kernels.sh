@@ -60,6 +60,25 @@ assert lines and {l["verdict"] for l in lines} == {"needs a GPU"}, {l["verdict"]
 P
 check host_programs_need_a_gpu "$problem"
 
+# --- the table of docs/model.md ------------------------------------------------------------------
+problem=''
+"$W" report kernels-verify-model --json >"$scratch/small.json" # the newest of that name: barrier
+"$W" report 1 --json >"$scratch/modelled.json" && "$W" import tests/flow/h200-kernels.wscap >/dev/null &&
+    "$W" report h200-kernels --json >"$scratch/measured.json" && "$W" list metrics --json >"$scratch/metrics.json" || problem+="no reports"$'\n'
+table() { tests/flow/model_table.py "$1" "$2" "$scratch/metrics.json" "$scratch/measured.json" "$3" 2>&1; }
+problem+=$(table tests/flow/model-kernels.json docs/model.md "$scratch/modelled.json")
+check the_table_of_docs_model_md_is_what_is_modelled_and_measured "$problem"
+
+problem=''
+sed '0,/"gld_sectors": 33792/s//"gld_sectors": 33793/' tests/flow/model-kernels.json >"$scratch/counts.json"
+table "$scratch/counts.json" docs/model.md "$scratch/small.json" >"$scratch/out" && problem+="another count passes"$'\n'
+grep -q 'gld_sectors: modelled 33793, measured 33792, and no reason' "$scratch/out" || problem+="not said: $(cat "$scratch/out")"$'\n'
+sed 's/33,792/33,793/' docs/model.md >"$scratch/model.md"
+table tests/flow/model-kernels.json "$scratch/model.md" "$scratch/small.json" | grep -q 'make model-table' || problem+="another table passes"$'\n'
+sed '0,/"gld_sectors": {[^}]*"value": [0-9]*/s//"gld_sectors": {"value": 7/' "$scratch/small.json" >"$scratch/other.json"
+table tests/flow/model-kernels.json docs/model.md "$scratch/other.json" | grep -q 'gld_sectors: modelled 7, ' || problem+="a model that counts otherwise passes"$'\n'
+check a_stale_table_fails "$problem"
+
 # --- it can fail ---------------------------------------------------------------------------------
 # A copy of the program beside kernels whose launch, PTX or file is not what the answers were counted for.
 problem=''
