@@ -477,7 +477,7 @@ static int count_kernel(struct ws_queue_track *t, const struct launch *launch, i
 {
     struct ws_queue_kernel *k = t->kernel_count > 0 ? &t->kernels[t->kernel_count - 1] : NULL;
     if (!k || k->kernel_id != launch->kernel_id) {
-        if (t->kernel_count == t->kernel_room) {
+        if (!t->kernels || t->kernel_count == t->kernel_room) {
             size_t room = t->kernel_room ? t->kernel_room * 2 : 64;
             struct ws_queue_kernel *grown = realloc(t->kernels, room * sizeof *grown);
             if (!grown)

@@ -19,7 +19,7 @@
 
 enum { NAME = WS_PATH_MAX + 64, TEXT = WS_PATH_MAX + 1024, ID = 32 };
 /* An answer whose client was killed. */
-#define FORGET_S (24 * 3600)
+#define FORGET_S ((time_t)24 * 3600)
 
 /* --- files of the folder --- */
 

@@ -381,8 +381,9 @@ TEST(json_has_the_contracts_keys)
     check_keys(at(tree, "devices/0"), "index name uuid cc sms ");
     check_keys(at(tree, "warnings/0"), "code message remedy ");
     k = at(tree, "kernels/0");
-    check_keys(k, "id name demangled mangled hash grid block regs_per_thread static_smem_bytes dynamic_smem_bytes launches "
-                  "profiled_launches duration metrics occupancy roofline stalls findings skipped ");
+    check_keys(
+        k, "id name demangled mangled hash grid block regs_per_thread static_smem_bytes dynamic_smem_bytes launches "
+           "profiled_launches duration metrics occupancy roofline stalls findings skipped ");
     check_keys(at(k, "duration"), "total mean min max origin ");
     check_keys(at(k, "occupancy"), "theoretical achieved blocks_per_sm warps_per_sm limiter limits ");
     check_keys(at(k, "occupancy/limits"), "warps blocks registers shared barriers ");
