@@ -172,17 +172,19 @@ say "Plain tracing, medians of paired runs:"
 say
 say "| case | plain ms | traced ms | ratio |"
 say "|---|---|---|---|"
-trace_case() { # trace_case TITLE PAIRS PROGRAM…
-    local title=$1 pairs=$2 i; shift 2
+trace_case() { # trace_case TITLE PAIRS SETS PROGRAM…
+    local title=$1 pairs=$2 sets=$3 i; shift 3
     : >"$work/p"; : >"$work/t"; : >"$work/r"
     for i in $(seq "$pairs"); do
-        p=$(timed "$@"); t=$(timed env LD_PRELOAD="$bundle/libwarpsight.so" WARPSIGHT_SET=trace "$@")
+        p=$(timed "$@"); t=$(timed env LD_PRELOAD="$bundle/libwarpsight.so" WARPSIGHT_SET="$sets" "$@")
         echo "$p" >>"$work/p"; echo "$t" >>"$work/t"; awk -v a="$t" -v b="$p" 'BEGIN{printf "%.3f\n", a / b}' >>"$work/r"
     done
     say "| $title | $(median <"$work/p") | $(median <"$work/t") | $(median <"$work/r") |"
 }
-trace_case "PyTorch, 300 iterations ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" python3 torch_small.py 300
-trace_case "launch storm, 200,000 launches ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" ./gpu-cases launches 200000
+trace_case "PyTorch, 300 iterations ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" trace python3 torch_small.py 300
+trace_case "PyTorch, 300 iterations, with the calls of set api" "${WS_PAIRS:-5}" trace,api python3 torch_small.py 300
+trace_case "launch storm, 200,000 launches ($(( ${WS_PAIRS:-5} )) pairs)" "${WS_PAIRS:-5}" trace ./gpu-cases launches 200000
+trace_case "launch storm, 200,000 launches, with the calls of set api" "${WS_PAIRS:-5}" trace,api ./gpu-cases launches 200000
 
 say
 say "$failures checks failed."
