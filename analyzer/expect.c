@@ -16,8 +16,6 @@ static const struct {
                  {"<", WS_EXPECT_LESS},   {">", WS_EXPECT_GREATER},     {"~", WS_EXPECT_NEAR}};
 #define OPERATORS (sizeof operators / sizeof *operators)
 
-#define ROOT_DEPTH 16
-
 /* The longest line has 8 words: twin RULE from BAD to GOOD work N. */
 #define WORDS 8
 
@@ -270,18 +268,6 @@ static enum ws_verdict judge_rule(const struct ws_expect *expect, enum ws_expect
     return WS_VERDICT_UNKNOWN;
 }
 
-/* Whether a missing value is missing, in the end, because no model predicts it: "needs threads_per_instruction" is
- * followed to what that one lacks. Formulas are not deeper than ROOT_DEPTH. */
-static bool needs_gpu(const struct ws_expect *expect, const struct ws_expect_facts *facts, struct ws_value value)
-{
-    for (int depth = 0; depth < ROOT_DEPTH && value.why == WS_WHY_INPUT && value.input; depth++) {
-        enum ws_metric_id id = ws_metric_find(value.input, strlen(value.input));
-        if (id == WS_METRIC_COUNT || !facts->value(facts->user, expect->name, id, &value))
-            return false;
-    }
-    return value.why == WS_WHY_NEEDS_GPU;
-}
-
 enum ws_verdict ws_expect_judge(const struct ws_expect *expect, const struct ws_expect_facts *facts,
                                 struct ws_value *got)
 {
@@ -300,7 +286,7 @@ enum ws_verdict ws_expect_judge(const struct ws_expect *expect, const struct ws_
     if (!is_launched)
         return WS_VERDICT_NO_LAUNCH;
     if (!ws_has(value))
-        return needs_gpu(expect, facts, value) ? WS_VERDICT_NEEDS_GPU : WS_VERDICT_UNKNOWN;
+        return value.why == WS_WHY_NEEDS_GPU ? WS_VERDICT_NEEDS_GPU : WS_VERDICT_UNKNOWN;
     return holds(expect, value.number) ? WS_VERDICT_HOLDS : WS_VERDICT_BROKEN;
 }
 

@@ -340,14 +340,17 @@ static struct ws_value result(double number, enum ws_grade grade, const struct w
 }
 
 /* What an input looks like to a formula: a missing one becomes "needs KEY", and keeps the key at the
- * root of a chain of formulas, which is the one a person can do something about. */
+ * root of a chain of formulas, which is the one a person can do something about. What no model predicts stays
+ * "needs a GPU" however far down the chain it is. */
 static struct ws_value read_key(const struct ws_expr *expr, const struct ws_value *values, unsigned row)
 {
     struct ws_value value = values[row];
     if (ws_has(value))
         return value;
-    if (value.why == WS_WHY_INPUT && value.input)
+    if ((value.why == WS_WHY_INPUT || value.why == WS_WHY_NEEDS_GPU) && value.input)
         return value;
+    if (value.why == WS_WHY_NEEDS_GPU)
+        return ws_missing(WS_WHY_NEEDS_GPU, expr->catalogue.row[row].key);
     return ws_missing(WS_WHY_INPUT, expr->catalogue.row[row].key);
 }
 

@@ -188,7 +188,8 @@ static struct ws_value root_of(const struct ws_rule_input *in, enum ws_rule_scop
         key = v.input;
         v = in->metric[at];
     }
-    return ws_missing((enum ws_why)v.why, v.why == WS_WHY_ZERO && v.input ? v.input : key);
+    return ws_missing((enum ws_why)v.why,
+                      (v.why == WS_WHY_ZERO || v.why == WS_WHY_NEEDS_GPU) && v.input ? v.input : key);
 }
 
 /* The first of needs that has no value: *missing gets its reason, naming it. False if all are there. */

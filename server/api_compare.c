@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * api_compare.c: two sessions, kernel by kernel. A pair has the same name, grid, block and dynamic shared
- * memory; what has no partner stands alone. Nothing is judged here but which findings came and went. */
+ * memory; what has no partner stands alone. Nothing is judged here but which findings came and went; a rule that one
+ * side lacks the values for (a modelled session, another counter set) neither came nor went. */
 #include "../analyzer/err.h"
 #include "../analyzer/rules.h"
 #include "api.h"
@@ -213,6 +214,8 @@ static void put_pair(struct ws_json *j, const struct comparison *c, const struct
         p->base != none ? &c->base->session->kernels[p->base] : &c->target->session->kernels[p->target];
     uint64_t before = p->base != none ? c->base->kernels[p->base].rules : 0;
     uint64_t after = p->target != none ? c->target->kernels[p->target].rules : 0;
+    uint64_t dark_before = p->base != none ? c->base->kernels[p->base].not_judged : 0;
+    uint64_t dark_after = p->target != none ? c->target->kernels[p->target].not_judged : 0;
     ws_json_object(j);
     ws_report_json_names(j, &k->name);
     put_dim3(j, "grid", k->row.launch.grid);
@@ -224,9 +227,10 @@ static void put_pair(struct ws_json *j, const struct comparison *c, const struct
     put_metrics(j, c, p);
     ws_json_key(j, "findings");
     ws_json_object(j);
-    put_rules(j, "appeared", after & ~before);
-    put_rules(j, "gone", before & ~after);
+    put_rules(j, "appeared", after & ~before & ~dark_before);
+    put_rules(j, "gone", before & ~after & ~dark_after);
     put_rules(j, "stayed", before & after);
+    put_rules(j, "not_judged", (after & dark_before) | (before & dark_after));
     ws_json_end(j);
     ws_json_end(j);
 }

@@ -103,6 +103,9 @@ static void summarise(const struct ws_report *report, struct ws_kernel_summary *
         if (f->item[i].severity > out->severity)
             out->severity = f->item[i].severity;
     }
+    for (size_t i = 0; i < f->skipped_count; i++)
+        if (!f->skipped[i].yielded_to)
+            out->not_judged |= rule_bit(f->skipped[i].rule);
     if (f->count > 0)
         out->gain = f->item[0].gain;
     out->bound = bound_of(&report->roofline);

@@ -17,6 +17,7 @@ struct ws_kernel_summary {
     struct ws_value metric[WS_METRIC_COUNT];
     struct ws_value gain;      /* of the best finding */
     uint64_t rules;            /* bit i: rule i of rules.h fired */
+    uint64_t not_judged;       /* bit i: it could not, for want of a value */
     enum ws_severity severity; /* the gravest; meaningless without a finding */
     enum ws_bound bound;       /* of the point nearest to its roof */
 };

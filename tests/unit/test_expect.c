@@ -221,10 +221,6 @@ TEST(what_only_a_gpu_tells_is_told_apart)
     CHECK_INT(judge("launch k gld_sectors == 0 U", world, NULL), WS_VERDICT_NEEDS_GPU);
     CHECK_INT(judge("fires W05 on k", world, NULL), WS_VERDICT_NEEDS_GPU);
     CHECK_INT(judge("quiet W05 on k", world, NULL), WS_VERDICT_NEEDS_GPU);
-    world.value = ws_missing(WS_WHY_INPUT, "gld_sectors"); /* for itself: an end must be found */
-    CHECK_INT(judge("launch k gld_sectors == 0 U", world, NULL), WS_VERDICT_UNKNOWN);
-    world.value = ws_missing(WS_WHY_INPUT, "no_such_key");
-    CHECK_INT(judge("launch k gld_sectors == 0 U", world, NULL), WS_VERDICT_UNKNOWN);
 }
 
 TEST(a_rule_that_did_not_run_proves_nothing_either)

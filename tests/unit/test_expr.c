@@ -179,6 +179,23 @@ TEST(a_chain_of_formulas_names_the_key_at_its_root)
     CHECK_STR(got.input, "no_chip");
 }
 
+TEST(what_only_a_gpu_tells_stays_so_through_a_chain_of_formulas)
+{
+    struct ws_expr expr;
+    struct ws_value values[K_COUNT], got;
+    fill(values);
+    values[K_GONE] = ws_missing(WS_WHY_NEEDS_GPU, NULL);
+    CHECK_INT(ws_expr_parse(&expr, "a + gone", 8, catalogue), 0);
+    got = ws_expr_evaluate(&expr, values);
+    CHECK_INT(got.why, WS_WHY_NEEDS_GPU);
+    CHECK_STR(got.input, "gone");
+    values[K_DERIVED] = got;
+    CHECK_INT(ws_expr_parse(&expr, "a * derived", 11, catalogue), 0);
+    got = ws_expr_evaluate(&expr, values);
+    CHECK_INT(got.why, WS_WHY_NEEDS_GPU);
+    CHECK_STR(got.input, "gone");
+}
+
 TEST(of_alternatives_without_value_the_one_that_the_chip_could_count_is_named)
 {
     CHECK_STR(evaluate("first(no_chip, gone)").input, "gone");

@@ -682,6 +682,24 @@ def two_sessions_are_compared(d):
 
 
 @test
+def a_rule_that_one_side_cannot_judge_neither_came_nor_went(d):
+    for command in (["import", "tests/flow/h200-kernels.wscap"], ["kernels", "model", "spill", "-q", "--name", "modelled-spill"]):
+        subprocess.run([PROGRAM, *command], env=d.env, stdout=subprocess.DEVNULL, check=True)
+    ids = {s["name"]: s["id"] for s in d.json("sessions?limit=1000")["sessions"]}
+    a, b = ids["h200-kernels"], ids["modelled-spill"]
+    for base, target in ((a, b), (b, a)):
+        c = d.json("compare?base=%d&target=%d&metrics=gld_sectors,dram_bytes,local_ld_sectors" % (base, target))
+        pairs = {k["name"]: k for k in c["kernels"] if k["base"] and k["target"]}
+        assert sorted(pairs) == ["spill_capped", "spill_free"], sorted(pairs)
+        f, m = pairs["spill_capped"]["findings"], pairs["spill_capped"]["metrics"]
+        assert "W24-register-spill" in f["not_judged"] and f["gone"] == f["appeared"] == [], f
+        assert m["gld_sectors"]["delta"] == 0 and m["local_ld_sectors"]["delta"] is None
+        side = "target" if target == b else "base"
+        assert m["dram_bytes"][side] == {"value": None, "why": "needs-gpu", "needs": "dram_read_bytes"}, m["dram_bytes"]
+        assert m["local_ld_sectors"][side] == {"value": None, "why": "needs-gpu"}, m["local_ld_sectors"]
+
+
+@test
 def roofline_names_every_kernel_once_or_says_why_not(d):
     sid = d.fill("roofline", 500, 5)
     r = d.json("sessions/%d/roofline" % sid)

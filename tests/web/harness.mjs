@@ -16,6 +16,12 @@ export function madeUp(kind = "") {
   execFileSync(join(process.env.B ?? join(root, "build"), "web/made_up"), [file, ...(kind ? [kind] : [])]);
   return file;
 }
+/** Reference kernels through the SIMT model; names of kernels/ptx. */
+export function modelled(names) {
+  const dir = mkdtempSync(join(scratch, "model-")), file = join(dir, "modelled.wscap");
+  execFileSync(program, ["kernels", "model", ...names, "-q", "-o", file], { env: { ...process.env, WARPSIGHT_DB: join(dir, "db"), WARPSIGHT_SPOOL: join(dir, "spool") } });
+  return file;
+}
 /** What was recorded on a GPU. */
 export const recorded = readdirSync(join(root, "tests/flow")).filter((f) => f.endsWith(".wscap")).map((f) => join(root, "tests/flow", f));
 export const captures = process.env.WS_UI_URL ? recorded : [madeUp(), madeUp("after"), ...recorded];

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { require } from "./bundle.mjs";
-import { again, captures, child, close, closeAll, daemon, getJson, madeUp, open, program, settled } from "./harness.mjs";
+import { again, captures, child, close, closeAll, daemon, getJson, madeUp, modelled, open, program, recorded, settled } from "./harness.mjs";
 
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const skip = undefined;
@@ -583,4 +583,44 @@ test("the known answers and the decode sweep show what the daemon judges", { ski
   assert.equal(await page.locator(".decode path.roof").count(), sweep.predicted.filter((c) => c.curve.length).length);
   clean(page);
   await close(page);
+});
+
+test("a modelled session beside a recorded one: counts equal side by side, what needs a GPU says so", { skip }, async () => {
+  const e = await daemon({ files: [recorded.find((f) => f.endsWith("h200-kernels.wscap")), modelled(["transpose", "spill", "vec_add"])], own: true });
+  const list = (await getJson(e, "/sessions?limit=10")).sessions;
+  const base = list.find((s) => s.source === "recorded").id, target = list.find((s) => s.source === "modelled").id;
+  const answer = (await getJson(e, `/compare?base=${base}&target=${target}&metrics=gld_sectors,shared_bank_conflicts,dram_bytes,local_ld_sectors`)).kernels.filter((k) => k.base !== null && k.target !== null);
+  assert.equal(answer.length, 6, "every modelled kernel has its measured one");
+  for (const k of answer) {
+    assert.equal(k.metrics.gld_sectors.base.value, k.metrics.gld_sectors.target.value, k.name);
+    assert.equal(k.metrics.gld_sectors.delta, 0);
+    assert.deepEqual([k.metrics.dram_bytes.target.value, k.metrics.dram_bytes.target.why], [null, "needs-gpu"]);
+    assert.equal(k.duration.target, null);
+    assert.deepEqual(k.findings.gone, [], `${k.name}: a rule that the model cannot judge has not gone`);
+  }
+  const spill = answer.find((k) => k.name === "spill_capped");
+  assert.ok(spill.findings.not_judged.some((r) => r.startsWith("W24")), "spills need a GPU");
+  assert.equal(spill.metrics.local_ld_sectors.target.why, "needs-gpu");
+  for (const [a, b] of [[base, target], [target, base]]) {
+    const page = await open(`${e.url}/compare?base=${a}&target=${b}`);
+    const row = async (name) => (await page.locator("main tbody tr", { has: page.locator(`a[title="${name}"]`) }).innerText()).replace(/[\u202f\s]+/g, " ");
+    assert.match(await row("transpose_tile<32>"), /needs a GPU/, "its time");
+    assert.match(await row("transpose_tile<32>"), /131 k = 131 k/);
+    assert.match(await row("spill_capped"), /31\.1 M · needs a GPU|needs a GPU · 31\.1 M/);
+    assert.match(await row("spill_capped"), /not judged on both/);
+    const facts = await page.locator("main dl.facts").innerText();
+    assert.match(facts, /Counts that differ\s+0\b/);
+    assert.match(facts, /modelled/i);
+    assert.doesNotMatch(facts, /Faster|Within noise/);
+    assert.deepEqual(await page.locator("main tbody .up, main tbody .down").count(), 0, "a difference is neither good nor bad");
+    clean(page);
+    await close(page);
+  }
+  const kernel = await open(`${e.url}/sessions/${target}/kernels/${spill.target}`);
+  const text = await kernel.locator("main").innerText();
+  assert.match(text, /needs a GPU/);
+  assert.doesNotMatch(text, /needs (warps_active|dram_read_bytes|duration), which has no value/, "the reason is at the root of the chain");
+  clean(kernel);
+  await close(kernel);
+  await e.stop();
 });

@@ -3,16 +3,38 @@
 import { catalogue, useApi } from "../api.js";
 import { dims, exact, isPercent, percent, shortName } from "../format.js";
 import { query, setQuery } from "../router.js";
-import { Code, Mark, Panel, V, Why, has, html, when } from "../ui.js";
+import { Code, Mark, Panel, V, Why, has, html, when, whyText } from "../ui.js";
 import { Table } from "../table.js";
 import { SHORT } from "./kernels.js";
 
 const METRICS = ["achieved_occupancy", "gld_efficiency", "gst_efficiency", "shared_bank_conflicts", "dram_bandwidth", "flop_rate"];
+// What the model gives too: with one side modelled, counts are held against each other, not times.
+const COUNTS = ["gld_requests", "gld_sectors", "gst_requests", "gst_sectors", "shared_ld_wavefronts", "shared_st_wavefronts", "local_ld_sectors", "flop_fp32", "flop_fp64"];
 const LESS_IS_BETTER = new Set(["shared_bank_conflicts", "duration"]);
 
-/** Relative change as text with a sign and a word; noise: changes below it are not news. */
-function Change({ percent: p, noise, less = true }) {
+const isModelled = (s) => s.source === "modelled";
+const NeedsGpu = () => html`<span class="why" title=${whyText({ why: "needs-gpu" })}>needs a GPU</span>`;
+/** A value, or in one short phrase why there is none. */
+const Cell = ({ v, unit }) => (!has(v) && v?.why === "needs-gpu" ? html`<${NeedsGpu} />` : html`<${V} v=${v} unit=${unit} compact />`);
+
+/** How many counts of these pairs are equal on both sides, differ, or are on one side only; both 0 is no news. */
+export function tally(pairs, keys) {
+  const n = { equal: 0, differ: 0, one: 0 };
+  for (const k of pairs)
+    for (const key of keys) {
+      const v = k.metrics?.[key];
+      if (!v || (!has(v.base) && !has(v.target))) continue;
+      if (!has(v.base) || !has(v.target)) n.one += (v.base.value ?? v.target.value) !== 0 ? 1 : 0;
+      else if (v.base.value !== v.target.value) n.differ++;
+      else n.equal += v.base.value !== 0 ? 1 : 0;
+    }
+  return n;
+}
+
+/** Relative change as text with a sign and a word; noise: changes below it are not news; neutral: neither good nor bad. */
+function Change({ percent: p, noise, less = true, neutral = false }) {
   if (p === null || p === undefined) return html`<span class="why">–</span>`;
+  if (neutral) return html`<span class="delta" title=${`${exact(p)} (ratio)`}>${p > 0 ? "+" : ""}${percent(p)}</span>`;
   const quiet = Math.abs(p) <= Math.max(noise ?? 0, 0.005);
   const cls = quiet ? "noise" : p > 0 === less ? "up" : "down";
   return html`<span class=${"delta " + cls} title=${`${exact(p)} (ratio)${noise ? `; noise ±${percent(noise)}` : ""}`}>${p > 0 ? "+" : ""}${percent(p)}${quiet ? html`<span class="sr"> within the noise</span>` : ""}</span>`;
@@ -21,8 +43,9 @@ function Change({ percent: p, noise, less = true }) {
 export function Compare() {
   const base = query("base"), target = query("target");
   const sessions = useApi("/sessions?limit=1000");
-  const keys = query("metrics") ? query("metrics").split(",") : METRICS;
-  const state = useApi(base && target ? `/compare?base=${encodeURIComponent(base)}&target=${encodeURIComponent(target)}&metrics=${keys.join(",")}` : null);
+  const oneIsModelled = sessions.data ? [base, target].filter((x) => sessions.data.sessions.some((s) => String(s.id) === x && isModelled(s))).length === 1 : null;
+  const keys = query("metrics") ? query("metrics").split(",") : oneIsModelled ? COUNTS : METRICS;
+  const state = useApi(base && target && oneIsModelled !== null ? `/compare?base=${encodeURIComponent(base)}&target=${encodeURIComponent(target)}&metrics=${keys.join(",")}` : null);
   const cat = catalogue().data;
   const floor = Number(query("noise", "2")) / 100;
   const only = query("show", "all");
@@ -43,30 +66,36 @@ function Result({ d, keys, cat, floor, only }) {
   const pairs = d.kernels.filter((k) => k.base !== null && k.target !== null);
   const noiseOf = (k) => Math.max(floor, k.duration?.noise ?? 0);
   const slower = pairs.filter((k) => k.duration.percent !== null && k.duration.percent > noiseOf(k)).length;
+  const timed = pairs.filter((k) => k.duration.percent !== null).length;
   const faster = pairs.filter((k) => k.duration.percent !== null && k.duration.percent < -noiseOf(k)).length;
-  const rows = d.kernels.filter((k) => only === "all" || (only === "one" ? k.base === null || k.target === null : k.duration?.percent !== null && Math.abs(k.duration?.percent ?? 0) > noiseOf(k)));
+  const versus = isModelled(d.base) !== isModelled(d.target);
+  const counts = versus ? tally(pairs, keys) : null;
+  const rows = d.kernels.filter((k) => only === "all" || (only === "one" ? k.base === null || k.target === null : versus ? k.base !== null && k.target !== null && tally([k], keys).differ > 0 : k.duration?.percent !== null && Math.abs(k.duration?.percent ?? 0) > noiseOf(k)));
   const mixed = [d.base.source, d.target.source].some((s) => s === "modelled" || s === "synthetic") && d.base.source !== d.target.source;
   const columns = [
     { key: "name", title: "Kernel", cls: "kname", get: (k) => k.name, render: (k) => html`<a class="mono" title=${k.name} href=${k.target !== null ? `/sessions/${d.target.id}/kernels/${k.target}` : `/sessions/${d.base.id}/kernels/${k.base}`}>${shortName(k.name)}</a>` },
     { key: "geometry", title: "Grid · block", get: (k) => `${dims(k.grid)} · ${dims(k.block)}`, render: (k) => html`<span class="num soft">${dims(k.grid)} · ${dims(k.block)}</span>` },
-    { key: "base", title: "Baseline", unit: "s", hint: "Mean time a launch", num: true, get: (k) => k.duration?.base ?? { value: null, why: k.base === null ? "not in baseline" : "no time" } },
-    { key: "target", title: "Session", unit: "s", hint: "Mean time a launch", num: true, get: (k) => k.duration?.target ?? { value: null, why: k.target === null ? "not in session" : "no time" } },
-    { key: "delta", title: "Difference", unit: "s", num: true, get: (k) => k.duration?.delta ?? null, render: (k) => (k.duration?.delta === null || k.duration?.delta === undefined ? html`<span class="why">–</span>` : html`<${V} v=${k.duration.delta} unit="s" />`) },
+    { key: "base", title: "Baseline", unit: "s", hint: "Mean time a launch", num: true, get: (k) => k.duration?.base ?? { value: null, why: k.base === null ? "not in baseline" : isModelled(d.base) ? "needs-gpu" : "no time" }, render: isModelled(d.base) ? (k) => (k.base === null ? html`<span class="why">not in baseline</span>` : html`<${NeedsGpu} />`) : undefined },
+    { key: "target", title: "Session", unit: "s", hint: "Mean time a launch", num: true, get: (k) => k.duration?.target ?? { value: null, why: k.target === null ? "not in session" : isModelled(d.target) ? "needs-gpu" : "no time" }, render: isModelled(d.target) ? (k) => (k.target === null ? html`<span class="why">not in session</span>` : html`<${NeedsGpu} />`) : undefined },
+    ...(versus ? [] : [{ key: "delta", title: "Difference", unit: "s", num: true, get: (k) => k.duration?.delta ?? null, render: (k) => (k.duration?.delta === null || k.duration?.delta === undefined ? html`<span class="why">–</span>` : html`<${V} v=${k.duration.delta} unit="s" />`) },
     { key: "percent", title: "Change", unit: "", num: true, get: (k) => k.duration?.percent ?? null, render: (k) => html`<${Change} percent=${k.duration?.percent} noise=${noiseOf(k)} />` },
-    { key: "noise", title: "Noise", unit: "", hint: "Half the spread of the noisier side", num: true, get: (k) => k.duration?.noise ?? { value: null, why: "one launch" } },
+    { key: "noise", title: "Noise", unit: "", hint: "Half the spread of the noisier side", num: true, get: (k) => k.duration?.noise ?? { value: null, why: "one launch" } }]),
     ...keys.map((key) => { const m = cat?.metrics.find((x) => x.key === key); return { key, title: SHORT[key] ?? m?.title ?? key, label: m?.title, hint: m ? `${m.title}. ${m.doc}` : null, num: true, sort: true, get: (k) => k.metrics?.[key]?.percent ?? k.metrics?.[key]?.delta ?? null, render: (k) => {
       const v = k.metrics?.[key];
       if (k.base === null || k.target === null) { const w = v && (k.base === null ? v.target : v.base); return w ? html`<${V} v=${w} unit=${m?.unit} compact />` : html`<span class="why">–</span>`; }
       if (!v || (!has(v.base) && !has(v.target))) return v ? html`<${Why} v=${v.target} />` : html`<span class="why">–</span>`;
+      if (versus) return has(v.base) && has(v.target) && v.base.value === v.target.value
+        ? html`<span class="pair"><${V} v=${v.base} unit=${m?.unit} compact /><span class="soft"> = </span><${V} v=${v.target} unit=${m?.unit} compact /></span>`
+        : html`<span class="pair"><${Cell} v=${v.base} unit=${m?.unit} /><span class="soft">${has(v.base) && has(v.target) ? " ≠ " : " · "}</span><${Cell} v=${v.target} unit=${m?.unit} />${has(v.base) && has(v.target) ? html` <${Change} percent=${v.percent} neutral />` : ""}</span>`;
       if (has(v.base) && has(v.target) && v.base.value === v.target.value) return html`<span class="soft"><${V} v=${v.target} unit=${m?.unit} compact /></span>`;
       return html`<span class="pair"><${V} v=${v.base} unit=${m?.unit} compact /><span class="soft"> → </span><${V} v=${v.target} unit=${m?.unit} compact />${v.percent !== null && v.percent !== undefined && Math.abs(v.percent) > floor ? html` <${Change} percent=${v.percent} noise=${floor} less=${LESS_IS_BETTER.has(key) || !isPercent(m?.unit) && !/rate|bandwidth/.test(key)} />` : ""}</span>`;
     } }; }),
-    { key: "findings", title: "Findings", sort: false, get: (k) => [...(k.findings?.gone ?? []).map((r) => "-" + r), ...(k.findings?.appeared ?? []).map((r) => "+" + r)].join(" "), render: (k) => (k.base === null || k.target === null) ? html`<span class="why">one side only</span>` : html`${(k.findings?.gone ?? []).map((r) => html`<span key=${r} class="rule fine" title="gone">− ${r} </span>`)}${(k.findings?.appeared ?? []).map((r) => html`<span key=${r} class="rule poor" title="new">+ ${r} </span>`)}` },
+    { key: "findings", title: "Findings", sort: false, get: (k) => [...(k.findings?.gone ?? []).map((r) => "-" + r), ...(k.findings?.appeared ?? []).map((r) => "+" + r)].join(" "), render: (k) => (k.base === null || k.target === null) ? html`<span class="why">one side only</span>` : html`${(k.findings?.gone ?? []).map((r) => html`<span key=${r} class="rule fine" title="gone">− ${r} </span>`)}${(k.findings?.appeared ?? []).map((r) => html`<span key=${r} class="rule poor" title="new">+ ${r} </span>`)}${k.findings?.not_judged?.length ? html`<span class="why" title=${`Fired on one side; the other lacks the values to say: ${k.findings.not_judged.join(", ")}`}>${k.findings.not_judged.length} not judged on both</span>` : ""}` },
   ];
   // What is on one side only has no change to show, and its findings are no news.
   const side = (t, s) => html`<div><dt>${t}</dt><dd><a href=${`/sessions/${s.id}`}>${s.name || s.exe}</a> <${Mark} source=${s.source} /></dd></div>`;
-  return html`<${Panel}><dl class="facts">${side("Baseline", d.base)}${side("Session", d.target)}<div><dt>Kernels on both sides</dt><dd>${exact(pairs.length)}</dd></div><div><dt>Faster</dt><dd class="fine">${exact(faster)}</dd></div><div><dt>Slower</dt><dd class=${slower ? "poor" : ""}>${exact(slower)}</dd></div><div><dt>Within noise</dt><dd>${exact(pairs.length - faster - slower)}</dd></div><div><dt>One side only</dt><dd>${exact(d.kernels.length - pairs.length)}</dd></div></dl>
-    ${mixed && html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts may be compared, times may not.</p>`}
+  return html`<${Panel}><dl class="facts">${side("Baseline", d.base)}${side("Session", d.target)}<div><dt>Kernels on both sides</dt><dd>${exact(pairs.length)}</dd></div>${versus ? html`<div><dt>Counts equal</dt><dd class="fine">${exact(counts.equal)}</dd></div><div><dt>Counts that differ</dt><dd>${exact(counts.differ)}</dd></div><div><dt>Only a GPU tells</dt><dd>${exact(counts.one)}</dd></div>` : html`<div><dt>Faster</dt><dd class="fine">${exact(faster)}</dd></div><div><dt>Slower</dt><dd class=${slower ? "poor" : ""}>${exact(slower)}</dd></div><div><dt>Within noise</dt><dd>${exact(timed - faster - slower)}</dd></div>${timed < pairs.length && html`<div><dt>Without times</dt><dd>${exact(pairs.length - timed)}</dd></div>`}`}<div><dt>One side only</dt><dd>${exact(d.kernels.length - pairs.length)}</dd></div></dl>
+    ${versus ? html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts are held against each other, and where they are equal (=) the model can be trusted. Times, stalls, caches and DRAM need a GPU.</p>` : mixed && html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts may be compared, times may not.</p>`}
     ${pairs.length === 0 && html`<p class="hint">The two sessions have no kernel in common: a pair has the same name, grid, block and dynamic shared memory. Compare two runs of the same program.</p>`}<//>
     <section class="panel flush tall"><${Table} columns=${columns} sortKey="sort" rows=${rows} rowKey=${(k) => `${k.base}-${k.target}`} name=${`compare-${d.base.id}-${d.target.id}`} caption="Kernels of both sessions" empty="No kernel in this view." /></section>`;
 }
