@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # demo.sh: the main job on real input, into a database of its own (build/demo).
 # With an NVIDIA GPU: profiles the reference kernels here and now. Without one: imports the recorded H200 session
-# and says so. Then starts the daemon in the background and prints its URL. usage: demo.sh BUILD_FOLDER [replay]
+# and says so, and models the same kernels on this machine's CPU, so that both stand side by side. Then starts the daemon in the background and prints its URL. usage: demo.sh BUILD_FOLDER [replay]
 # replay: the recorded session even where a GPU is
 set -eu
 cd "$(dirname "$0")/.."
@@ -24,6 +24,15 @@ else
     say "No GPU on this machine: showing the session recorded on an NVIDIA H200 ($capture)"
     "$b/warpsight" list sessions 2>/dev/null | grep -q h200-kernels || "$b/warpsight" import "$capture"
     "$b/warpsight" report h200-kernels
+    # Not the files that would take longer than a demo may: chase alone is 1.4 G warp instructions.
+    mapfile -t files < <(cd kernels/ptx && printf '%s\n' *.json | sed 's/\.json$//' | grep -vxE 'chase|const_index|fma_peak|gemv|matmul|occupancy|reduce_dim|sfu|tail_wave')
+    start=$(date +%s%N)
+    if "$b/warpsight" kernels model --name demo-model --quiet --json --threads "$(nproc)" "${files[@]}" >"$demo/model.json" 2>"$demo/model.err"; then
+        say "The SIMT model ran ${#files[@]} files of these kernels on this CPU in $(awk "BEGIN { printf \"%.1f\", ($(date +%s%N) - $start) / 1e9 }") s: session demo-model, labelled modelled; compare it with h200-kernels in the browser"
+    else
+        cat "$demo/model.err"
+        exit 1
+    fi
 fi
 
 say "In the browser (the daemon runs on; the URL holds its token)"
