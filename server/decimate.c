@@ -223,6 +223,12 @@ static int put_run(struct ws_decimate *d, struct lane *l, const struct ws_run *r
     return err;
 }
 
+/* Cells of a lane of an overview: the picture of a program with very many streams gets coarser, not larger. */
+static int64_t most_cells(const struct ws_decimate *d)
+{
+    return d->count <= WS_FULL_LANES ? WS_CELLS_MAX : (int64_t)WS_CELLS_MAX * WS_FULL_LANES / (int64_t)d->count;
+}
+
 /* Widen the cells until a lane that also has an event at time t fits. Wide events count: the next widening may
  * put them into cells. */
 static int fit(struct ws_decimate *d, struct lane *l, int64_t t)
@@ -233,7 +239,7 @@ static int fit(struct ws_decimate *d, struct lane *l, int64_t t)
         l->low_ns = t;
     if (is_first || t > l->high_ns)
         l->high_ns = t;
-    while (d->grows && err == 0 && cell_of(d, l->high_ns) - cell_of(d, l->low_ns) >= WS_CELLS_MAX)
+    while (d->grows && err == 0 && cell_of(d, l->high_ns) - cell_of(d, l->low_ns) >= most_cells(d))
         err = coarsen(d);
     return err;
 }

@@ -14,7 +14,8 @@
 
 enum {
     WS_LANES_MAX = 1024,    /* of a session; what comes later is counted, not shown */
-    WS_CELLS_MAX = 1 << 14, /* of an overview: it answers any width up to that */
+    WS_CELLS_MAX = 1 << 14, /* of a lane of an overview: it answers any width up to that, */
+    WS_FULL_LANES = 8,      /* with so many lanes; with more, each has its part of that many cells (10 MB in all) */
 };
 
 /* One stream, one copy direction's queue, …: what is drawn as one row. */

@@ -188,3 +188,25 @@ TEST(nothing_has_no_range)
     CHECK(!ws_decimate_range(d, &from, &to));
     ws_decimate_free(d);
 }
+
+TEST(very_many_streams_make_an_overview_coarser_and_not_larger)
+{
+    struct ws_decimate *d = ws_decimate_new(0, 16, true);
+    uint64_t events = 0;
+    uint64_t merged = 0;
+    for (int64_t t = 0; t < 400000; t++) {
+        CHECK_INT(put(d, t * 1000, t * 1000 + 900, 7 + (uint32_t)(random_u64() % 500), 1), 0);
+        events++;
+    }
+    CHECK(ws_decimate_bytes(d) < 20u << 20);
+    for (size_t lane = 0; lane < ws_decimate_lanes(d); lane++) {
+        const struct ws_run *runs;
+        size_t n;
+        REQUIRE(ws_decimate_runs(d, lane, &runs, &n) == 0);
+        for (size_t i = 0; i < n; i++)
+            merged += runs[i].merged;
+    }
+    CHECK_INT(ws_decimate_lanes(d), 500);
+    CHECK_INT(merged, events);
+    ws_decimate_free(d);
+}
