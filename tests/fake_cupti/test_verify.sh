@@ -62,7 +62,7 @@ sqlite3 "$WARPSIGHT_DB" "SELECT session.name || ' ' || settings FROM process JOI
 grep -q '^kernels-verify .*full' "$scratch/settings" && grep -q '^kernels-verify-launch_storm_direct .*trace,api' "$scratch/settings" &&
     grep -q '^kernels-verify-launch_storm_direct-counters .*core,memory,throughput,api' "$scratch/settings"
 check "kernels with every counter; programs traced, and again with counters" $?
-grep -qE '^no launch vec_add +expected fp32_add == 16777216 +measured no launch in this session' "$scratch/out" &&
+grep -qE '^no launch +vec_add +expected fp32_add == 16777216 +measured no launch in this session' "$scratch/out" &&
     grep -qE '^(broken|unknown|holds) +launch_storm_direct +expected W30 fires' "$scratch/out"
 check "every line has expected, measured and verdict" $?
 grep -qE '^9 sessions: [0-9]+ expectations hold, [0-9]+ broken, [0-9]+ not judged$' "$scratch/out" && [ $status -eq 1 ]
