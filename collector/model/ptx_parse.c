@@ -360,7 +360,8 @@ static bool add_regs(struct parser *p, uint32_t n, enum ptx_type type)
             fail(p, -WS_ENOMEM, "out of memory");
             return false;
         }
-    memset(f->reg_type + f->regs_n, (int)type, n);
+    if (n > 0) /* %r<0> declares none, perhaps before there is any */
+        memset(f->reg_type + f->regs_n, (int)type, n);
     f->regs_n += n;
     return true;
 }
