@@ -285,6 +285,7 @@ static void run_at_exit(void)
 static void forget_in_child(void)
 {
     ws_state_latch_off();
+    ws_perf_library_forget();
     ws_spool_forget();
 }
 
@@ -328,7 +329,7 @@ static void context_created(CUcontext context)
     (void)ws_spool_context(&rec);
     if (agent.has_counters) {
         int64_t from = ws_now_ns();
-        ws_perf_library_wait();
+        ws_perf_library_need();
         ws_counters_context_created(context, (CUdevice)device);
         ws_spool_add_cost("startup", 1, ws_now_ns() - from);
     }

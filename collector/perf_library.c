@@ -1,44 +1,84 @@
 /* SPDX-License-Identifier: MIT
  * perf_library.c: see perf_library.h. Measured on an H200 machine, 2026-11-30: dlopen of libnvperf_host.so (32 MB)
- * takes 80 ms, the program's first context 300 ms or more. */
+ * takes 80 ms, the program's first context 300 ms or more.
+ *
+ * A program may make its first context in the constructor of a library that it opens: its thread then holds the
+ * loader's lock, on which ours waits. So every wait is bounded, and who needs the library opens it himself then: the
+ * loader's lock is his already, or will come to him in turn. */
 #include "perf_library.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define WAIT_S 1
 
 static struct {
     pthread_mutex_t lock;
-    pthread_t thread;
-    bool is_opening;
+    pthread_cond_t opened;
+    bool is_done;
+    atomic_bool is_started;
     struct ws_located cupti;
-} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} library = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
 
 static void *open_library(void *unused)
 {
     (void)unused;
     (void)ws_locate_open_perf(&library.cupti);
+    pthread_mutex_lock(&library.lock);
+    library.is_done = true;
+    pthread_cond_broadcast(&library.opened);
+    pthread_mutex_unlock(&library.lock);
     return NULL;
 }
 
 void ws_perf_library_start(const struct ws_located *cupti)
 {
     sigset_t all, before;
+    pthread_t thread;
+    int err;
     library.cupti = *cupti;
+    atomic_store(&library.is_started, true);
     sigfillset(&all); /* the program's signals are for its own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    library.is_opening = pthread_create(&library.thread, NULL, open_library, NULL) == 0;
+    err = pthread_create(&thread, NULL, open_library, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!library.is_opening)
+    if (err == 0)
+        (void)pthread_detach(thread);
+    else
         (void)open_library(NULL);
+}
+
+static bool wait_until_done(void)
+{
+    struct timespec until;
+    bool is_done;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_S;
+    pthread_mutex_lock(&library.lock);
+    while (!library.is_done)
+        if (pthread_cond_timedwait(&library.opened, &library.lock, &until) == ETIMEDOUT)
+            break;
+    is_done = library.is_done;
+    pthread_mutex_unlock(&library.lock);
+    return is_done;
 }
 
 void ws_perf_library_wait(void)
 {
-    pthread_mutex_lock(&library.lock);
-    if (library.is_opening)
-        (void)pthread_join(library.thread, NULL);
-    library.is_opening = false;
-    pthread_mutex_unlock(&library.lock);
+    if (atomic_load(&library.is_started))
+        (void)wait_until_done();
+}
+
+void ws_perf_library_need(void)
+{
+    if (atomic_load(&library.is_started) && !wait_until_done())
+        (void)ws_locate_open_perf(&library.cupti);
+}
+
+void ws_perf_library_forget(void)
+{
+    atomic_store(&library.is_started, false);
 }

@@ -10,8 +10,15 @@
  *   thread  the injecting one */
 void ws_perf_library_start(const struct ws_located *cupti);
 
-/* Return when it is open, or was found not to be there; at once when none was started.
- *   thread  any, but not while holding the loader's lock */
+/* Return when the thread is done, or after a second: then it waits for a lock of the loader that somebody holds for
+ * long, perhaps the caller. At once when none was started.
+ *   thread  any */
 void ws_perf_library_wait(void);
+
+/* The same, and the library is open then, unless it is not there. */
+void ws_perf_library_need(void);
+
+/* In the child of a fork: there is no such thread, and nothing to wait for. */
+void ws_perf_library_forget(void);
 
 #endif

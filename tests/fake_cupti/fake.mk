@@ -15,6 +15,10 @@ $(FAKE)/libnvperf_host.so: $(call fake_obj,fake_nvperf.c)
 	$(call msg,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,libnvperf_host.so $^ -o $@
 
+$(FAKE)/late.so: $(call fake_obj,late.c) $(FAKE)/libcuda.so.1
+	$(call msg,LD,$@)
+	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN' $^ -o $@
+
 $(FAKE)/fake_app: $(call fake_obj,fake_app.c) $(FAKE)/libcuda.so.1
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN' $^ -o $@
@@ -23,6 +27,6 @@ $(FAKE)/dump: $(call fake_obj,dump.c) $(COLLECTOR_LIB) $(ANALYZER_LIB)
 	$(call msg,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) $^ -lm -o $@
 
-TEST_EXTRA += $(if $(HAVE_CUPTI),$(FAKE)/libcuda.so.1 $(FAKE)/libcupti.so.13 $(FAKE)/libnvperf_host.so $(FAKE)/fake_app $(FAKE)/dump)
+TEST_EXTRA += $(if $(HAVE_CUPTI),$(FAKE)/libcuda.so.1 $(FAKE)/libcupti.so.13 $(FAKE)/libnvperf_host.so $(FAKE)/late.so $(FAKE)/fake_app $(FAKE)/dump)
 
--include $(patsubst %.o,%.d,$(call fake_obj,fake_cuda.c fake_cupti.c fake_nvperf.c fake_app.c dump.c))
+-include $(patsubst %.o,%.d,$(call fake_obj,fake_cuda.c fake_cupti.c fake_nvperf.c late.c fake_app.c dump.c))

@@ -72,6 +72,8 @@ claim "the device is described" '.device[-1] | .name == "Fake GPU 0" and .chip =
 claim "it ends with BYE and nothing dropped" '.bye | length == 1 and .[0].dropped == 0'
 claim "its cost is told" '[.cost[].what] | contains(["startup","profile"])'
 
+profile constructor
+claim "a context made in a constructor, under the loader's lock: no deadlock, all counters" '[.profile[].name] | sort == ["_Z5scaleIfEvPT_","_Z6vecaddPKfS0_Pf","_Z9transposePKfPf"]'
 WARPSIGHT_SET=core,api profile basic
 claim "set api: calls, waits, allocations, addresses" '(any(.api[]; .name == "cuLaunchKernel" and .domain == 1)) and
     ([.sync[].sync_kind] == [4]) and ([.memory[] | .bytes] == [4096,4096,4096]) and (.copy_call | length == 3) and (.launch_call | length == 4)'
