@@ -107,7 +107,8 @@ struct ws_emit *ws_emit_new(const struct ws_emit_session *session, const struct 
     memcpy(header.agent_id, session->agent_id, sizeof header.agent_id - 1);
     ws_wire_put_segment(&header, at);
     e->n += WS_WIRE_SEGMENT_BYTES;
-    hello.agent_id = hello.session_token = ws_text_of(session->agent_id);
+    hello.agent_id = ws_text_of(session->agent_id);
+    hello.session_token = ws_text_of(session->session_token ? session->session_token : session->agent_id);
     hello.session_name = ws_text_of(session->name);
     hello.source = ws_text_of("modelled");
     hello.exe = ws_text_of(session->exe);
@@ -204,6 +205,13 @@ void ws_emit_status(struct ws_emit *emit, const char *code, uint32_t severity, c
     rec.message = ws_text_of(message);
     rec.remedy = ws_text_of(remedy);
     PUT(emit, status, WS_REC_STATUS, &rec);
+}
+
+const uint8_t *ws_emit_drain(struct ws_emit *emit, size_t *bytes)
+{
+    *bytes = emit->n;
+    emit->n = 0;
+    return emit->has_failed ? NULL : emit->bytes;
 }
 
 const uint8_t *ws_emit_finish(struct ws_emit *emit, int64_t ended_ns, size_t *bytes)

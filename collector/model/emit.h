@@ -13,7 +13,8 @@ struct ws_emit;
 
 /* What the session is. Texts are copied. */
 struct ws_emit_session {
-    const char *agent_id; /* 32 hex digits */
+    const char *agent_id;      /* 32 hex digits */
+    const char *session_token; /* NULL = the agent is a session of its own */
     const char *name;
     const char *exe;  /* the PTX or program that was modelled */
     const char *argv; /* arguments separated by NUL */
@@ -46,7 +47,11 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
 void ws_emit_status(struct ws_emit *emit, const char *code, uint32_t severity, const char *message, const char *remedy,
                     uint64_t count);
 
-/* BYE, and the bytes; lent until ws_emit_free. NULL when memory ran out at any time. */
+/* The bytes since the last time, lent until the next call: for a caller that writes as it goes.
+ * NULL when memory ran out at any time. */
+const uint8_t *ws_emit_drain(struct ws_emit *emit, size_t *bytes);
+
+/* BYE, and the bytes that were not drained; lent until ws_emit_free. NULL when memory ran out at any time. */
 const uint8_t *ws_emit_finish(struct ws_emit *emit, int64_t ended_ns, size_t *bytes);
 void ws_emit_free(struct ws_emit *emit);
 

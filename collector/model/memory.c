@@ -39,28 +39,51 @@ static uint32_t place_of(const struct memory *memory, uint64_t address)
     return lo;
 }
 
+static int make_room(struct memory *memory, uint64_t bytes)
+{
+    if (bytes == 0 || bytes > memory->limit || memory->bytes > memory->limit - bytes)
+        return -WS_ELIMIT;
+    return ptx_grow(&memory->all, &memory->cap, memory->n, sizeof *memory->all, 1u << 20) ? 0 : -WS_ENOMEM;
+}
+
+static void insert(struct memory *memory, const struct allocation *a)
+{
+    uint32_t at = place_of(memory, a->lo);
+    memmove(memory->all + at + 1, memory->all + at, (memory->n - at) * sizeof *memory->all);
+    memory->all[at] = *a;
+    memory->n++;
+    memory->bytes += a->base ? a->hi - a->lo : 0;
+}
+
 int memory_alloc(struct memory *memory, uint64_t bytes, uint64_t *addr)
 {
     struct allocation a;
     uint64_t rounded;
-    uint32_t at;
-    if (bytes == 0 || bytes > memory->limit || memory->bytes > memory->limit - bytes)
-        return -WS_ELIMIT;
+    int err = make_room(memory, bytes);
+    if (err)
+        return err;
     rounded = (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
-    if (!ptx_grow(&memory->all, &memory->cap, memory->n, sizeof *memory->all, 1u << 20))
-        return -WS_ENOMEM;
     if (posix_memalign(&a.base, ALIGN, rounded) != 0)
         return -WS_ENOMEM;
     memset(a.base, 0, rounded);
     a.lo = (uint64_t)(uintptr_t)a.base;
     a.hi = a.lo + bytes;
-    at = place_of(memory, a.lo);
-    memmove(memory->all + at + 1, memory->all + at, (memory->n - at) * sizeof *memory->all);
-    memory->all[at] = a;
-    memory->n++;
-    memory->bytes += bytes;
+    insert(memory, &a);
     *addr = a.lo;
     return 0;
+}
+
+int memory_adopt(struct memory *memory, uint64_t addr, uint64_t bytes)
+{
+    struct allocation a = {addr, addr + bytes, NULL};
+    uint32_t at = place_of(memory, addr);
+    int err;
+    if (bytes == 0 || addr + bytes < addr || (at < memory->n && memory->all[at].lo < addr + bytes))
+        return -WS_EINVAL;
+    err = ptx_grow(&memory->all, &memory->cap, memory->n, sizeof *memory->all, 1u << 20) ? 0 : -WS_ENOMEM;
+    if (!err)
+        insert(memory, &a);
+    return err;
 }
 
 int memory_free(struct memory *memory, uint64_t addr)
@@ -68,7 +91,7 @@ int memory_free(struct memory *memory, uint64_t addr)
     uint32_t at = place_of(memory, addr);
     if (at == memory->n || memory->all[at].lo != addr)
         return -WS_ENOENT;
-    memory->bytes -= memory->all[at].hi - addr;
+    memory->bytes -= memory->all[at].base ? memory->all[at].hi - addr : 0;
     free(memory->all[at].base);
     memmove(memory->all + at, memory->all + at + 1, (memory->n - at - 1) * sizeof *memory->all);
     memory->n--;

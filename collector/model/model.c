@@ -21,7 +21,8 @@
 struct ws_model {
     char *text;
     struct ptx_module *module;
-    struct memory memory;
+    struct memory *memory;
+    bool owns_memory;
     uint32_t *kernels; /* function numbers */
     char **names;
     uint32_t kernels_n;
@@ -42,7 +43,7 @@ static int allocate_variables(struct ws_model *m)
         int err;
         if (!is_device || p->vars[v].bytes == 0)
             continue;
-        err = memory_alloc(&m->memory, p->vars[v].bytes, &m->variables[v]);
+        err = memory_alloc(m->memory, p->vars[v].bytes, &m->variables[v]);
         if (err)
             return err;
         if (p->vars[v].init)
@@ -80,14 +81,25 @@ static int list_kernels(struct ws_model *m)
     return 0;
 }
 
-int ws_model_new(const char *ptx, size_t length, struct ws_model **out, char *error)
+static bool give_memory(struct ws_model *m, const struct ws_model *beside)
+{
+    m->owns_memory = !beside;
+    m->memory = beside ? beside->memory : malloc(sizeof *m->memory);
+    if (m->memory && !beside)
+        memory_init(m->memory, LIMIT_MEMORY);
+    return m->memory != NULL;
+}
+
+int ws_model_new_beside(const char *ptx, size_t length, const struct ws_model *beside, struct ws_model **out,
+                        char *error)
 {
     struct ws_model *m = calloc(1, sizeof *m);
     int err = -WS_ENOMEM;
     snprintf(error, WS_MODEL_ERROR_BYTES, "out of memory");
     if (!m)
         return err;
-    memory_init(&m->memory, LIMIT_MEMORY);
+    if (!give_memory(m, beside))
+        goto fail;
     m->text = malloc(length + 1);
     if (!m->text)
         goto fail;
@@ -100,7 +112,7 @@ int ws_model_new(const char *ptx, size_t length, struct ws_model **out, char *er
     if (!err)
         err = allocate_variables(m);
     if (!err)
-        err = memory_alloc(&m->memory, PARAMS_BYTES, &m->params);
+        err = memory_alloc(m->memory, PARAMS_BYTES, &m->params);
     if (err) {
         snprintf(error, WS_MODEL_ERROR_BYTES, "%s", ws_err_text(err));
         goto fail;
@@ -113,6 +125,11 @@ fail:
     return err;
 }
 
+int ws_model_new(const char *ptx, size_t length, struct ws_model **out, char *error)
+{
+    return ws_model_new_beside(ptx, length, NULL, out, error);
+}
+
 void ws_model_free(struct ws_model *model)
 {
     if (!model)
@@ -122,7 +139,10 @@ void ws_model_free(struct ws_model *model)
     free(model->names);
     free(model->kernels);
     free(model->variables);
-    memory_fini(&model->memory);
+    if (model->owns_memory && model->memory) {
+        memory_fini(model->memory);
+        free(model->memory);
+    }
     ptx_free(model->module);
     free(model->text);
     free(model);
@@ -222,18 +242,23 @@ int ws_model_param(const struct ws_model *model, uint32_t kernel, uint32_t k, st
 
 int ws_model_alloc(struct ws_model *model, uint64_t bytes, uint64_t *addr)
 {
-    return memory_alloc(&model->memory, bytes, addr);
+    return memory_alloc(model->memory, bytes, addr);
+}
+
+int ws_model_adopt(struct ws_model *model, uint64_t addr, uint64_t bytes)
+{
+    return memory_adopt(model->memory, addr, bytes);
 }
 
 int ws_model_release(struct ws_model *model, uint64_t addr)
 {
-    return memory_free(&model->memory, addr);
+    return memory_free(model->memory, addr);
 }
 
 void *ws_model_at(struct ws_model *model, uint64_t addr, uint64_t bytes)
 {
     uint64_t lo, hi;
-    if (!memory_find(&model->memory, addr, &lo, &hi) || hi - addr < bytes)
+    if (!memory_find(model->memory, addr, &lo, &hi) || hi - addr < bytes)
         return NULL;
     return (void *)(uintptr_t)addr;
 }
@@ -321,7 +346,7 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
     if (launch->params_bytes)
         memcpy((void *)(uintptr_t)model->params, launch->params, launch->params_bytes);
     like.code = code;
-    like.memory = &model->memory;
+    like.memory = model->memory;
     like.params = (const uint8_t *)(uintptr_t)model->params;
     memcpy(like.grid, launch->grid, sizeof like.grid);
     memcpy(like.block, launch->block, sizeof like.block);
@@ -340,7 +365,7 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
         result->seconds = now_s() - start;
         result->instructions = set;
         result->counts.spill_bytes = launch->spill_bytes;
-        err = result_fill(&done, model->module, &model->memory, result);
+        err = result_fill(&done, model->module, model->memory, result);
         launch_fini(&done);
     }
     code_free(code);

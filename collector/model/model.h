@@ -17,6 +17,9 @@ struct ws_model; /* one module, its variables, and device memory */
  *   error   [WS_MODEL_ERROR_BYTES] one line on failure
  *   errors  -WS_ESYNTAX (line in error), -WS_ENOMEM, -WS_ELIMIT */
 int ws_model_new(const char *ptx, size_t length, struct ws_model **out, char *error);
+/* The same with the device memory of another model, which must live longer: the modules of one program. */
+int ws_model_new_beside(const char *ptx, size_t length, const struct ws_model *beside, struct ws_model **out,
+                        char *error);
 void ws_model_free(struct ws_model *model);
 
 /* Kernels of the module, in order of the text. NULL past the end; lent until ws_model_free. */
@@ -34,6 +37,9 @@ int ws_model_param(const struct ws_model *model, uint32_t kernel, uint32_t k, st
 
 /* Zeroed device memory, 512-byte aligned; the address is what a kernel gets as a pointer. */
 int ws_model_alloc(struct ws_model *model, uint64_t bytes, uint64_t *addr);
+/* Let kernels use [addr, addr + bytes) of this process; the bytes stay the caller's, until ws_model_release(addr).
+ * -WS_EINVAL: overlaps an allocation; -WS_ELIMIT, -WS_ENOMEM. */
+int ws_model_adopt(struct ws_model *model, uint64_t addr, uint64_t bytes);
 int ws_model_release(struct ws_model *model, uint64_t addr);
 /* The bytes behind a device range, for reading and writing between launches; NULL when it is not inside one
  * allocation. */
@@ -115,13 +121,23 @@ struct ws_model_issue {
 };
 #define WS_MODEL_ISSUES_MAX 16
 
+/* What ends a launch on a GPU with an error, and the context with it. */
+enum ws_model_fatal {
+    WS_MODEL_FATAL_NONE,
+    WS_MODEL_FATAL_ADDRESS, /* outside every allocation */
+    WS_MODEL_FATAL_ALIGN,
+    WS_MODEL_FATAL_TRAP,
+    WS_MODEL_FATAL_HANG, /* a barrier never completes */
+};
+
 struct ws_model_result {
     struct ws_model_counts counts;
     struct ws_model_row *rows; /* [rows_n], by PTX line; ws_model_result_fini() frees */
     uint32_t rows_n;
     struct ws_model_issue issues[WS_MODEL_ISSUES_MAX];
     uint32_t issues_n;
-    bool is_stopped; /* the instruction bound was reached: counts are of a part */
+    enum ws_model_fatal fatal; /* the first one met */
+    bool is_stopped;           /* the instruction bound was reached: counts are of a part */
     uint32_t static_smem_bytes;
     uint32_t local_bytes_per_thread;    /* of the PTX; ptxas may keep it in registers */
     double seconds;                     /* CPU time of the host, for the speed of the model only */

@@ -188,6 +188,23 @@ static void add_issue(struct ws_model_result *r, const struct exec_ctx *ctx, con
              f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], address);
 }
 
+static enum ws_model_fatal fatal_of(const struct exec_ctx *ctx)
+{
+    for (uint32_t k = 0; k < ctx->faults_n; k++)
+        switch (ctx->faults[k].kind) {
+        case FAULT_BOUNDS:
+        case FAULT_SPACE:
+            return WS_MODEL_FATAL_ADDRESS;
+        case FAULT_ALIGN:
+            return WS_MODEL_FATAL_ALIGN;
+        case FAULT_TRAP:
+            return WS_MODEL_FATAL_TRAP;
+        default:
+            break;
+        }
+    return ctx->hung_blocks ? WS_MODEL_FATAL_HANG : WS_MODEL_FATAL_NONE;
+}
+
 int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, const struct memory *memory,
                 struct ws_model_result *result)
 {
@@ -206,6 +223,7 @@ int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, con
         snprintf(issue->text, sizeof issue->text, "%.*s: a barrier never completes: the block would hang",
                  (int)(code->func->name.length > 48 ? 48 : code->func->name.length), code->func->name.at);
     }
+    result->fatal = fatal_of(ctx);
     result->counts.blocks = ctx->blocks_run;
     result->counts.warps = ctx->blocks_run * ctx->warps_n;
     result->counts.barriers = ctx->barriers;
