@@ -2,6 +2,7 @@
  * export_capture.c: a session from the database back into the frames it came in: one segment for each
  * process, and one for what `warpsight run` knew. Ids of texts are made anew in each segment.
  * What must come back the same after an import: everything that a report shows; test_export.c holds it. */
+#include "capture_writer.h"
 #include "export.h"
 
 #include "../analyzer/err.h"
@@ -10,48 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- frames --- */
-
-struct writer {
-    FILE *out;
-    uint8_t *frame; /* [WS_WIRE_FRAME_MAX] */
-    uint16_t type;  /* of the open frame; 0 = none */
-    uint32_t used, records;
-    uint64_t seq;
-};
-
-static void seal(struct writer *w)
-{
-    if (w->records == 0)
-        return;
-    ws_wire_seal(w->frame, w->type, w->type == WS_REC_SIGNATURE ? WS_WIRE_OPTIONAL : 0, w->used, w->records, w->seq++);
-    fwrite(w->frame, 1, WS_WIRE_FRAME_BYTES + (size_t)w->used, w->out);
-    w->used = w->records = 0;
-}
-
-/* Where a record of that type goes, and how much room there is; the frame before is written when it must be. */
-static uint8_t *room(struct writer *w, uint16_t type, size_t size)
-{
-    if (w->type != type || WS_WIRE_PAYLOAD_MAX - w->used < size)
-        seal(w);
-    w->type = type;
-    return w->frame + WS_WIRE_FRAME_BYTES + w->used;
-}
-
-/* put_kernel(w, &rec), …: one a record type, of which those of the host are copied instead. */
-#define WS_RECORD(sym, name, num)                                                                    \
-    __attribute__((unused)) static int put_##name(struct writer *w, const struct ws_rec_##name *rec) \
-    {                                                                                                \
-        size_t size = ws_wire_size_##name(rec);                                                      \
-        uint8_t *at = room(w, sym, size);                                                            \
-        if (ws_wire_put_##name(rec, at, WS_WIRE_PAYLOAD_MAX - w->used) != size)                      \
-            return -WS_ELIMIT;                                                                       \
-        w->used += (uint32_t)size;                                                                   \
-        w->records++;                                                                                \
-        return 0;                                                                                    \
-    }
-#include "../collector/wire.def"
 
 /* --- texts: a kernel's name, a metric's key, the name of a call --- */
 
@@ -63,7 +22,7 @@ struct texts {
 struct export
 {
     struct ws_store *store;
-    struct writer w;
+    struct ws_capture_writer w;
     int64_t session_id;
     struct ws_session_row row; /* texts in the arena */
     struct ws_arena arena;
@@ -101,7 +60,7 @@ static int text_id(struct export *e, struct texts *t, int64_t row, const char *t
     if (*id != 0)
         return 0;
     *id = rec.id = t->ids[at] = ++e->next_text;
-    return put_string(&e->w, &rec);
+    return ws_capture_put_string(&e->w, &rec);
 }
 
 static void forget_texts(struct texts *t)
@@ -112,13 +71,7 @@ static void forget_texts(struct texts *t)
 
 static void begin_segment(struct export *e, const char *agent_id, uint32_t pid, int64_t started_ns)
 {
-    struct ws_segment_header header = {.pid = pid, .started_ns = started_ns};
-    uint8_t bytes[WS_WIRE_SEGMENT_BYTES];
-    seal(&e->w);
-    snprintf(header.agent_id, sizeof header.agent_id, "%s", agent_id);
-    ws_wire_put_segment(&header, bytes);
-    fwrite(bytes, 1, sizeof bytes, e->w.out);
-    e->w.seq = 0;
+    ws_capture_segment(&e->w, agent_id, pid, started_ns);
     e->next_text = 0;
     forget_texts(&e->names);
     forget_texts(&e->keys);
@@ -278,7 +231,7 @@ static int write_hello(struct export *e, const struct ws_process_row *p)
                                .warpsight = ws_text_of(p->warpsight),
                                .git_commit = ws_text_of(p->git_commit),
                                .settings = words_of(e, p->settings)};
-    return put_hello(&e->w, &rec);
+    return ws_capture_put_hello(&e->w, &rec);
 }
 
 static int write_device(void *state, const struct ws_device_row *row)
@@ -307,14 +260,14 @@ static int write_device(void *state, const struct ws_device_row *row)
         e->devices[e->device_count] = row->id;
         e->ordinals[e->device_count++] = d->index;
     }
-    return put_device(&e->w, &rec);
+    return ws_capture_put_device(&e->w, &rec);
 }
 
 static int write_context(void *state, uint32_t context, uint32_t device)
 {
     struct export *e = state;
     struct ws_rec_context rec = {.context = context, .device = device};
-    return put_context(&e->w, &rec);
+    return ws_capture_put_context(&e->w, &rec);
 }
 
 static uint32_t ordinal_of(const struct export *e, int64_t device_id)
@@ -347,7 +300,7 @@ static int write_signature(struct export *e, const struct ws_kernel_row *k)
                                    .launch_type = k->launch_type,
                                    .carveout_percent = k->carveout_percent};
     int err = text_id(e, &e->names, k->id, k->mangled, &rec.name);
-    return err == 0 ? put_signature(&e->w, &rec) : err;
+    return err == 0 ? ws_capture_put_signature(&e->w, &rec) : err;
 }
 
 static int write_kernel(struct export *e, const struct ws_activity_row *row)
@@ -381,7 +334,7 @@ static int write_kernel(struct export *e, const struct ws_activity_row *row)
     rec.launch_type = k->launch_type;
     rec.carveout_percent = k->carveout_percent;
     err = text_id(e, &e->names, k->id, k->mangled, &rec.name);
-    return err == 0 ? put_kernel(&e->w, &rec) : err;
+    return err == 0 ? ws_capture_put_kernel(&e->w, &rec) : err;
 }
 
 static int write_memcpy(struct export *e, const struct ws_activity_row *row)
@@ -399,7 +352,7 @@ static int write_memcpy(struct export *e, const struct ws_activity_row *row)
                                 .is_async = row->is_async,
                                 .graph_node = row->graph_node,
                                 .peer_device = row->peer_device};
-    return put_memcpy(&e->w, &rec);
+    return ws_capture_put_memcpy(&e->w, &rec);
 }
 
 static int write_memset(struct export *e, const struct ws_activity_row *row)
@@ -414,7 +367,7 @@ static int write_memset(struct export *e, const struct ws_activity_row *row)
                                 .memory_kind = row->src_kind,
                                 .is_async = row->is_async,
                                 .graph_node = row->graph_node};
-    return put_memset(&e->w, &rec);
+    return ws_capture_put_memset(&e->w, &rec);
 }
 
 static int write_activity(void *state, const struct ws_activity_chunk *chunk)
@@ -452,7 +405,7 @@ static int write_profile(void *state, const struct ws_profile_row *row)
     rec.block_z = k->launch.block.z;
     rec.dynamic_smem_bytes = k->launch.dynamic_smem_bytes;
     err = text_id(e, &e->names, k->id, k->mangled, &rec.name);
-    return err == 0 ? put_profile(&e->w, &rec) : err;
+    return err == 0 ? ws_capture_put_profile(&e->w, &rec) : err;
 }
 
 static int write_metric(void *state, const struct ws_metric_row *row)
@@ -463,7 +416,7 @@ static int write_metric(void *state, const struct ws_metric_row *row)
     if (row->process_id != e->process_id)
         return 0;
     err = text_id(e, &e->keys, row->key_id, row->key, &rec.key);
-    return err == 0 ? put_metric(&e->w, &rec) : err;
+    return err == 0 ? ws_capture_put_metric(&e->w, &rec) : err;
 }
 
 static int write_api(struct export *e, const uint8_t *at, uint32_t length)
@@ -476,7 +429,7 @@ static int write_api(struct export *e, const uint8_t *at, uint32_t length)
         if (err == 0)
             err = text_id(e, &e->calls, rec.name, name, &rec.name);
     }
-    return err == 0 ? put_api(&e->w, &rec) : err;
+    return err == 0 ? ws_capture_put_api(&e->w, &rec) : err;
 }
 
 /* Records of the host are stored as they go on the wire. */
@@ -494,13 +447,8 @@ static int write_host(void *state, const struct ws_host_chunk *chunk)
     while (err == 0 && (more = ws_wire_next_record(&frame, &offset, &at, &length)) != 0) {
         if (more < 0)
             return more;
-        if (chunk->type == WS_REC_API) {
-            err = write_api(e, at, length);
-        } else {
-            memcpy(room(&e->w, chunk->type, length + 4), at - 4, length + 4);
-            e->w.used += length + 4;
-            e->w.records++;
-        }
+        err = chunk->type == WS_REC_API ? write_api(e, at, length)
+                                        : ws_capture_put_encoded(&e->w, chunk->type, at, length);
     }
     return err;
 }
@@ -513,7 +461,7 @@ static int write_status(void *state, const struct ws_status_row *row)
                                 .message = ws_text_of(row->message),
                                 .remedy = ws_text_of(row->remedy),
                                 .count = row->count};
-    return row->process_id == e->process_id ? put_status(&e->w, &rec) : 0;
+    return row->process_id == e->process_id ? ws_capture_put_status(&e->w, &rec) : 0;
 }
 
 static int write_loss(void *state, const struct ws_loss_row *row)
@@ -524,14 +472,14 @@ static int write_loss(void *state, const struct ws_loss_row *row)
                               .count = row->count,
                               .from_ns = row->from_ns,
                               .to_ns = row->to_ns};
-    return row->process_id == e->process_id ? put_loss(&e->w, &rec) : 0;
+    return row->process_id == e->process_id ? ws_capture_put_loss(&e->w, &rec) : 0;
 }
 
 static int write_cost(void *state, const struct ws_cost_row *row)
 {
     struct export *e = state;
     struct ws_rec_cost rec = {.what = ws_text_of(row->what), .count = row->count, .total_ns = row->total_ns};
-    return row->process_id == e->process_id ? put_cost(&e->w, &rec) : 0;
+    return row->process_id == e->process_id ? ws_capture_put_cost(&e->w, &rec) : 0;
 }
 
 /* Measured roofs of the boards that this session ran on: its rooflines need them wherever it is read. */
@@ -547,7 +495,7 @@ static int write_ceiling(void *state, const struct ws_ceiling_row *row)
                                  .method = ws_text_of(row->method),
                                  .measured_ns = row->measured_ns};
     bool is_ours = row->driver_version == e->processes[0].driver_version && has_device(e, row->uuid);
-    return is_ours ? put_ceiling(&e->w, &rec) : 0;
+    return is_ours ? ws_capture_put_ceiling(&e->w, &rec) : 0;
 }
 
 /* What happened besides: of the process, or of the session as a whole (process 0). */
@@ -586,7 +534,7 @@ static int write_process(struct export *e, const struct ws_process_row *p, bool 
     if (err == 0)
         err = write_rest(e);
     if (err == 0 && p->ended_ns != 0)
-        err = put_bye(&e->w, &bye);
+        err = ws_capture_put_bye(&e->w, &bye);
     return err;
 }
 
@@ -617,7 +565,7 @@ static int write_launcher(struct export *e)
     launcher_id(e->row.token, agent_id);
     begin_segment(e, agent_id, 0, e->row.started_ns);
     e->process_id = 0;
-    err = put_run(&e->w, &rec);
+    err = ws_capture_put_run(&e->w, &rec);
     return err == 0 ? write_rest(e) : err;
 }
 
@@ -634,7 +582,7 @@ static int write_all(struct export *e)
         err = write_process(e, &e->processes[i], i == 0);
     if (err == 0)
         err = write_launcher(e);
-    seal(&e->w);
+    ws_capture_seal(&e->w);
     if (err == 0 && ferror(e->w.out))
         err = -WS_EIO;
     return err;
