@@ -12,16 +12,41 @@
 #include <unistd.h>
 
 static const struct ws_format formats[] = {
-    {"csv", ws_export_csv, false, false, "one line a kernel and metric, RFC 4180"},
-    {"json", ws_export_json, false, false, "the report, as `report --json` prints it"},
-    {"capture", ws_export_capture, true, false, "a .wscap that `warpsight import` reads anywhere"},
-    {"sqlite", ws_export_sqlite, true, true, "the session alone as a database"},
-    {"roofline-csv", ws_export_roofline_csv, false, false,
-     "one line a kernel, precision and memory level, with its roofs"},
-    {"roofline-json", ws_export_roofline_json, false, false, "points, measured and data-sheet ceilings, ridges"},
-    {"roofline-svg", ws_export_roofline_svg, false, false, "a picture that needs no other file, for light and dark"},
-    {"roofline-gnuplot", ws_export_roofline_gnuplot, false, false,
-     "a script with its data inside: gnuplot FILE >x.svg"},
+    {.name = "csv", .write = ws_export_csv, .doc = "one line a kernel and metric, RFC 4180"},
+    {.name = "json", .write = ws_export_json, .doc = "the report, as `report --json` prints it"},
+    {.name = "markdown",
+     .write = ws_export_markdown,
+     .doc = "a summary for a pull request: kernels, findings, warnings"},
+    {.name = "chrome-trace",
+     .write = ws_export_chrome_trace,
+     .doc = "a trace for Perfetto, chrome://tracing or speedscope"},
+    {.name = "pprof",
+     .write = ws_export_pprof,
+     .is_binary = true,
+     .doc = "time and launches of kernels for `go tool pprof`"},
+    {.name = "capture",
+     .write = ws_export_capture,
+     .is_binary = true,
+     .is_whole = true,
+     .doc = "a .wscap that `warpsight import` reads anywhere"},
+    {.name = "sqlite",
+     .write = ws_export_sqlite,
+     .is_binary = true,
+     .is_file = true,
+     .is_whole = true,
+     .doc = "the session alone as a database"},
+    {.name = "roofline-csv",
+     .write = ws_export_roofline_csv,
+     .doc = "one line a kernel, precision and memory level, with its roofs"},
+    {.name = "roofline-json",
+     .write = ws_export_roofline_json,
+     .doc = "points, measured and data-sheet ceilings, ridges"},
+    {.name = "roofline-svg",
+     .write = ws_export_roofline_svg,
+     .doc = "a picture that needs no other file, for light and dark"},
+    {.name = "roofline-gnuplot",
+     .write = ws_export_roofline_gnuplot,
+     .doc = "a script with its data inside: gnuplot FILE >x.svg"},
 };
 #define FORMATS (sizeof formats / sizeof formats[0])
 
@@ -140,7 +165,7 @@ int ws_cmd_export(int argc, char **argv)
     }
     if (!r.format)
         return ws_cli_usage_error("export", "say which --format: %s", format_names(about, sizeof about));
-    if (r.kernel && r.format->is_binary)
+    if (r.kernel && r.format->is_whole)
         return ws_cli_usage_error("export", "format %s has the whole session: --kernel is not for it", r.format->name);
     if (r.format->is_file && !r.output)
         return ws_cli_usage_error("export", "format %s makes a file: say which with -o FILE", r.format->name);

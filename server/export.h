@@ -26,6 +26,7 @@ struct ws_format {
     const char *name;
     ws_export_function *write;
     bool is_binary; /* not for a terminal */
+    bool is_whole;  /* has the whole session: --kernel is not for it */
     bool is_file;   /* makes its file itself: a path is needed */
     const char *doc;
 };
@@ -38,6 +39,9 @@ const struct ws_format *ws_export_find(const char *name);
 
 ws_export_function ws_export_csv;
 ws_export_function ws_export_json;
+ws_export_function ws_export_markdown;
+ws_export_function ws_export_chrome_trace;
+ws_export_function ws_export_pprof;
 ws_export_function ws_export_capture;
 ws_export_function ws_export_sqlite;
 ws_export_function ws_export_roofline_csv;

@@ -7,9 +7,10 @@ $(B)/flow/make_capture: $(call obj,tests/flow/make_capture.c) $(COLLECTOR_LIB) $
 TEST_EXTRA += $(B)/flow/make_capture
 GOLDEN += golden-flow
 .PHONY: golden-flow
-golden-flow: $(PROGRAM)
+golden-flow: $(PROGRAM) $(B)/flow/make_capture
 	$(Q)B=$(B) WS_WRITE_GOLDEN=1 tests/flow/test_flow.sh
 	$(Q)B=$(B) WS_WRITE_GOLDEN=1 tests/flow/test_scorecard.sh
+	$(Q)B=$(B) WS_WRITE_GOLDEN=1 tests/flow/test_exports.sh
 
 .PHONY: model-table
 model-table: $(PROGRAM) ## the modelled counts of all reference kernels, and the table of docs/model.md (about a minute)

@@ -53,7 +53,7 @@ exits 2 "report refuses an unknown sort key" "$W" report --sort nonsense
 exits 2 "report refuses --top 0" "$W" report --top 0
 exits 2 "export wants a format" "$W" export
 exits 2 "export refuses an unknown format" "$W" export --format nonsense
-says "csv, json, capture, sqlite" "export lists the formats it knows"
+says "csv, json, markdown, chrome-trace, pprof, capture, sqlite" "export lists the formats it knows"
 exits 2 "export to sqlite wants a file" "$W" export --format sqlite
 
 # --- nothing there ---

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ * export_pprof.c: the session as a pprof profile: profile.proto, gzip'd. Encoded by hand: seven messages of numbers and
+ * texts are no reason to link a protobuf library. One sample a kernel signature: memory follows signatures, not
+ * launches. sample types  launches/count, gpu_time/nanoseconds (the default) stack         kernel (leaf), program
+ *   labels        grid, block, GPU
+ * A kernel whose time is not known has its launches and no time. */
+#include "export.h"
+
+#include "../analyzer/err.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* --- protobuf: bytes that grow --- */
+
+struct bytes {
+    uint8_t *at;
+    size_t used, cap;
+    bool failed; /* out of memory: what was put since is not there */
+};
+
+static void put(struct bytes *b, const void *from, size_t n)
+{
+    if (b->failed || n == 0)
+        return;
+    if (b->cap - b->used < n) {
+        size_t cap = 2 * b->cap + n + 256;
+        uint8_t *grown = realloc(b->at, cap);
+        if (!grown) {
+            b->failed = true;
+            return;
+        }
+        b->at = grown;
+        b->cap = cap;
+    }
+    memcpy(b->at + b->used, from, n);
+    b->used += n;
+}
+
+static void put_varint(struct bytes *b, uint64_t v)
+{
+    uint8_t out[10];
+    size_t n = 0;
+    do {
+        out[n] = (uint8_t)(v & 0x7f);
+        v >>= 7;
+        if (v != 0)
+            out[n] |= 0x80;
+        n++;
+    } while (v != 0);
+    put(b, out, n);
+}
+
+enum { VARINT = 0, LENGTH = 2 }; /* wire types */
+
+static void put_number(struct bytes *b, unsigned field, uint64_t v)
+{
+    if (v == 0) /* proto3: what is 0 is not written */
+        return;
+    put_varint(b, field << 3 | VARINT);
+    put_varint(b, v);
+}
+
+static void put_block(struct bytes *b, unsigned field, const void *from, size_t n)
+{
+    put_varint(b, field << 3 | LENGTH);
+    put_varint(b, n);
+    put(b, from, n);
+}
+
+/* A message inside of another; it is empty again afterwards. */
+static void put_message(struct bytes *b, unsigned field, struct bytes *inner)
+{
+    b->failed = b->failed || inner->failed;
+    put_block(b, field, inner->at, inner->used);
+    inner->used = 0;
+}
+
+/* --- profile.proto: the field numbers that are used --- */
+
+enum { P_SAMPLE_TYPE = 1, P_SAMPLE, P_MAPPING, P_LOCATION, P_FUNCTION, P_STRINGS, P_TIME = 9, P_DURATION };
+enum { P_COMMENT = 13, P_DEFAULT_TYPE = 14 };
+enum { TYPE_TYPE = 1, TYPE_UNIT };
+enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_TEXT };
+enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_HAS_FUNCTIONS = 7 };
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4 };
+enum { LINE_FUNCTION = 1 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME };
+
+struct profile {
+    struct bytes out;     /* everything but the texts */
+    struct bytes strings; /* the string table's entries */
+    uint64_t string_count;
+};
+
+/* The index of a text; the table may hold one twice. */
+static uint64_t text(struct profile *p, const char *words)
+{
+    put_block(&p->strings, P_STRINGS, words, strlen(words));
+    return p->string_count++;
+}
+
+static void put_type(struct profile *p, const char *type, const char *unit)
+{
+    struct bytes m = {0};
+    put_number(&m, TYPE_TYPE, text(p, type));
+    put_number(&m, TYPE_UNIT, text(p, unit));
+    put_message(&p->out, P_SAMPLE_TYPE, &m);
+    free(m.at);
+}
+
+/* A function and its only place, both by this id. */
+static void put_function(struct profile *p, uint64_t id, const char *name, const char *system_name)
+{
+    struct bytes m = {0};
+    struct bytes line = {0};
+    put_number(&m, FUNCTION_ID, id);
+    put_number(&m, FUNCTION_NAME, text(p, name));
+    put_number(&m, FUNCTION_SYSTEM_NAME, text(p, system_name));
+    put_message(&p->out, P_FUNCTION, &m);
+    put_number(&m, LOCATION_ID, id);
+    put_number(&m, LOCATION_MAPPING, 1);
+    put_number(&line, LINE_FUNCTION, id);
+    put_message(&m, LOCATION_LINE, &line);
+    put_message(&p->out, P_LOCATION, &m);
+    free(m.at);
+    free(line.at);
+}
+
+static void put_label(struct profile *p, struct bytes *sample, uint64_t key, const char *value)
+{
+    struct bytes m = {0};
+    put_number(&m, LABEL_KEY, key);
+    put_number(&m, LABEL_TEXT, text(p, value));
+    put_message(sample, SAMPLE_LABEL, &m);
+    free(m.at);
+}
+
+struct label_keys {
+    uint64_t grid, block, gpu;
+};
+
+static void put_sample(struct profile *p, const struct ws_kernel *k, uint64_t location, const struct label_keys *keys)
+{
+    const struct ws_launch *l = &k->row.launch;
+    struct bytes m = {0};
+    struct bytes list = {0};
+    char words[64];
+    put_varint(&list, location);
+    put_varint(&list, 1);
+    put_message(&m, SAMPLE_LOCATIONS, &list);
+    put_varint(&list, k->launches);
+    put_varint(&list, ws_has(k->times.total) ? (uint64_t)llround(k->times.total.number * 1e9) : 0);
+    put_message(&m, SAMPLE_VALUES, &list);
+    snprintf(words, sizeof words, "%ux%ux%u", l->grid.x, l->grid.y, l->grid.z);
+    put_label(p, &m, keys->grid, words);
+    snprintf(words, sizeof words, "%ux%ux%u", l->block.x, l->block.y, l->block.z);
+    put_label(p, &m, keys->block, words);
+    snprintf(words, sizeof words, "%zu", k->device);
+    put_label(p, &m, keys->gpu, words);
+    put_message(&p->out, P_SAMPLE, &m);
+    free(m.at);
+    free(list.at);
+}
+
+static void put_program(struct profile *p, const struct ws_session *s)
+{
+    const char *exe = *s->row.exe ? s->row.exe : s->process_count > 0 ? s->processes[0].exe : "";
+    const char *slash = strrchr(exe, '/');
+    struct bytes m = {0};
+    put_number(&m, MAPPING_ID, 1);
+    put_number(&m, MAPPING_FILE, text(p, exe));
+    put_number(&m, MAPPING_HAS_FUNCTIONS, 1);
+    put_message(&p->out, P_MAPPING, &m);
+    free(m.at);
+    put_function(p, 1, *exe ? (slash ? slash + 1 : exe) : "program", exe);
+}
+
+static void put_session(struct profile *p, const struct ws_session *s)
+{
+    const struct ws_session_row *r = &s->row;
+    char comment[320];
+    struct label_keys keys;
+    (void)text(p, ""); /* entry 0 of the table is "" */
+    put_type(p, "launches", "count");
+    put_type(p, "gpu_time", "nanoseconds");
+    put_number(&p->out, P_DEFAULT_TYPE, text(p, "gpu_time"));
+    put_number(&p->out, P_TIME, r->started_ns > 0 ? (uint64_t)r->started_ns : 0);
+    put_number(&p->out, P_DURATION, r->ended_ns > r->started_ns ? (uint64_t)(r->ended_ns - r->started_ns) : 0);
+    snprintf(comment, sizeof comment, "WarpSight session %" PRId64 " %s (%s)", r->id, r->name, r->source);
+    put_number(&p->out, P_COMMENT, text(p, comment));
+    keys = (struct label_keys){text(p, "grid"), text(p, "block"), text(p, "gpu")};
+    put_program(p, s);
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        put_function(p, i + 2, s->kernels[i].name.alias, s->kernels[i].name.mangled);
+        put_sample(p, &s->kernels[i], i + 2, &keys);
+    }
+}
+
+/* --- gzip --- */
+
+static int write_gzip(const struct bytes *first, const struct bytes *second, FILE *out)
+{
+    const struct bytes *parts[] = {first, second};
+    z_stream z = {.next_in = NULL};
+    uint8_t buffer[16384];
+    int status = Z_OK;
+    /* 15 bits of window and 16 for "gzip, not zlib"; no name and no time in it: the same session, the same bytes. */
+    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return -WS_ENOMEM;
+    for (size_t i = 0; status == Z_OK && i < 2; i++) {
+        int flush = i == 1 ? Z_FINISH : Z_NO_FLUSH;
+        if (parts[i]->used > UINT32_MAX) {
+            status = Z_DATA_ERROR;
+            break;
+        }
+        z.next_in = parts[i]->at;
+        z.avail_in = (uInt)parts[i]->used;
+        do {
+            z.next_out = buffer;
+            z.avail_out = sizeof buffer;
+            status = deflate(&z, flush);
+            fwrite(buffer, 1, sizeof buffer - z.avail_out, out);
+        } while (status == Z_OK && (z.avail_in > 0 || z.avail_out == 0 || flush == Z_FINISH));
+        if (status == Z_BUF_ERROR) /* nothing was left to do */
+            status = Z_OK;
+    }
+    (void)deflateEnd(&z);
+    return status == Z_STREAM_END ? 0 : -WS_ELIMIT;
+}
+
+int ws_export_pprof(const struct ws_export *e)
+{
+    struct profile p = {.string_count = 0};
+    int err;
+    put_session(&p, e->session);
+    err = p.out.failed || p.strings.failed ? -WS_ENOMEM : write_gzip(&p.out, &p.strings, e->out);
+    free(p.out.at);
+    free(p.strings.at);
+    return err;
+}
