@@ -19,6 +19,8 @@ static const struct command commands[] = {
     {"run", ws_cmd_run, "run a CUDA program, measure its kernels, report what slows them down"},
     {"doctor", ws_cmd_doctor, "will profiling work on this machine, and if not, what to do"},
     {"report", ws_cmd_report, "what each kernel of a session did, and what to change"},
+    {"diff", ws_cmd_diff, "two sessions, kernel by kernel, and a gate for CI"},
+    {"baseline", ws_cmd_baseline, "names for sessions to compare with"},
     {"export", ws_cmd_export, "a session as CSV, JSON, capture or SQLite file"},
     {"import", ws_cmd_import, "read a capture file into the database"},
     {"kernels", ws_cmd_kernels, "the reference kernels and their known answers"},

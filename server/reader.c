@@ -3,6 +3,7 @@
 #include "reader.h"
 
 #include "../analyzer/err.h"
+#include "baselines.h"
 #include "cli.h"
 #include "dbfile.h"
 #include "ingest.h"
@@ -116,11 +117,37 @@ static int offer_session(void *state, const struct ws_session_row *row)
     return 0;
 }
 
+/* The session that a baseline names; -WS_ENOENT when `which` is no baseline. 0 in *session_id: it was deleted. */
+static int find_baseline(struct ws_store *store, const char *which, int64_t *session_id, char *message, size_t cap)
+{
+    struct ws_baselines all;
+    const struct ws_baseline *b;
+    char db[WS_PATH_MAX];
+    int err;
+    if (!which || !ws_baseline_is_name(which) || ws_path_db(db) != 0)
+        return -WS_ENOENT;
+    err = ws_baselines_load(db, &all, message, cap);
+    b = err == 0 ? ws_baselines_find(&all, which) : NULL;
+    if (!b)
+        return err == 0 ? -WS_ENOENT : err;
+    *session_id = 0;
+    err = ws_store_find_token(store, ws_text_of(b->token), session_id);
+    return err == -WS_ENOENT ? 0 : err;
+}
+
 int ws_reader_find(const char *command, struct ws_store *store, const char *which, int64_t *session_id)
 {
     struct ws_nearest near = {.word = which ? which : ""};
-    char list[320];
-    int err = ws_store_find_session(store, which, session_id);
+    char list[MESSAGE] = "";
+    int err = find_baseline(store, which, session_id, list, sizeof list);
+    if (err == 0 && *session_id == 0)
+        return ws_cli_failed(command, "the session of baseline '%s' was deleted: warpsight baseline set %s", which,
+                             which);
+    /* A damaged list of baselines keeps nobody from a session's own name. */
+    if (err != 0)
+        err = ws_store_find_session(store, which, session_id);
+    if (err == -WS_ENOENT && *list)
+        return ws_cli_failed(command, "%s", list);
     if (err == 0)
         return WS_EXIT_OK;
     if (err != -WS_ENOENT)

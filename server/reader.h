@@ -12,7 +12,7 @@
  *   returns  0, or the status to exit with (1); the reason is on stderr */
 int ws_reader_open(const char *command, struct ws_store **out);
 
-/* The session that `which` names (NULL: the newest), loaded.
+/* The session that `which` names (a baseline, an id, a name; NULL: the newest), loaded.
  *   returns  0, or the status to exit with; what there is instead, and what to do, is on stderr */
 int ws_reader_session(const char *command, struct ws_store *store, const char *which, struct ws_session **out);
 
