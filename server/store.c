@@ -1728,7 +1728,6 @@ static const char *const copies[] = {
     "INSERT INTO loss SELECT * FROM src.loss WHERE session_id = ?1",
     "INSERT INTO cost SELECT * FROM src.cost WHERE process_id IN (SELECT id FROM process)",
     "INSERT INTO ceiling SELECT * FROM src.ceiling WHERE uuid IN (SELECT uuid FROM device)",
-    "INSERT INTO ceiling SELECT * FROM src.ceiling WHERE uuid IN (SELECT uuid FROM device)",
 };
 
 static int copy_rows(struct ws_store *to, int64_t session_id)
