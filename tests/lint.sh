@@ -129,12 +129,27 @@ check_reasons() {
     done
 }
 
+# A file that was clean is not looked at again while what the compiler reads of it, the rules and the tool stay the same:
+# build/tidy holds an empty file for each, named by their hash.
+tidy_key() {
+    local rules=.clang-tidy text
+    case $1 in tests/*) rules=$(ls .clang-tidy tests/.clang-tidy "${1%/*}/.clang-tidy" 2>/dev/null) ;; esac
+    # shellcheck disable=SC2086
+    text=$(clang -E -C -std=c11 -D_GNU_SOURCE -I. -I"$B/gen" $TIDY_FLAGS "$1" 2>/dev/null) || return 1
+    # shellcheck disable=SC2086
+    { printf '%s\n' "$text" "$TIDY_VERSION" "$TIDY_FLAGS" && cat $rules; } | sha256sum | cut -c1-64
+}
+
 tidy_one() {
-    local out
+    local out key
+    key=$(tidy_key "$1") && [ -e "$B/tidy/$key" ] && return
     # One process a file: clang 14 reports va_list wrongly when it is given several.
     # shellcheck disable=SC2086
-    out=$(clang-tidy --quiet "$1" -- -std=c11 -D_GNU_SOURCE -I. -I"$B/gen" $TIDY_FLAGS 2>/dev/null) ||
+    if out=$(clang-tidy --quiet "$1" -- -std=c11 -D_GNU_SOURCE -I. -I"$B/gen" $TIDY_FLAGS 2>/dev/null); then
+        [ -z "$key" ] || : >"$B/tidy/$key"
+    else
         printf '%s\n' "$out" | grep -E ': (error|warning): ' | sed -e "s#$PWD/##g" -e 's/,-warnings-as-errors\]/]/'
+    fi
 }
 
 check_tidy() {
@@ -143,8 +158,10 @@ check_tidy() {
     if [ -n "$CUPTI_INC" ]; then
         TIDY_FLAGS+=" -isystem collector/compat -isystem $CUPTI_INC -isystem $CUDA_INC"
     fi
-    export -f tidy_one
-    export TIDY_FLAGS B
+    TIDY_VERSION=$(clang-tidy --version | sha256sum)
+    mkdir -p "$B/tidy"
+    export -f tidy_one tidy_key
+    export TIDY_FLAGS TIDY_VERSION B
     # The longest first, so that the last process is not left alone with one.
     # shellcheck disable=SC2016
     files '*.c' | { if [ -n "$CUPTI_INC" ]; then cat; else grep -vE "$cuda_files"; fi; } |
