@@ -17,6 +17,7 @@ enum {
     O_NAME,
     O_THREADS,
     O_MAX,
+    O_CHECK,
     O_LINES,
     O_JSON,
     O_QUIET,
@@ -32,6 +33,7 @@ static const struct ws_option options[] = {
     [O_NAME] = {"name", 0, "NAME", "name of the session"},
     [O_THREADS] = {"threads", 0, "N", "worker threads (default 1); no count depends on it"},
     [O_MAX] = {"max-instructions", 0, "N", "stop a launch after so many warp instructions"},
+    [O_CHECK] = {"check", 'c', "LIST", "also look for: uninit, races (bounds, align, barrier: always), all"},
     [O_LINES] = {"lines", 0, NULL, "a line per PTX instruction with its source line, instead of the report"},
     [O_JSON] = {"json", 0, NULL, "the report as JSON"},
     [O_QUIET] = {"quiet", 'q', NULL, "no line per launch on stderr"},
@@ -73,6 +75,12 @@ static int read_option(struct request *r, int found, const char *value)
                            [O_QUIET] = &r->job.is_quiet,
                            [O_FORCE] = &r->force,
                            [O_BUNDLED] = &r->is_bundled};
+    if (found == O_CHECK) {
+        if (ws_model_check_parse(value, &r->job.checks) == 0)
+            return WS_EXIT_OK;
+        return ws_cli_usage_error(r->job.command, "--check: '%s' is no list of bounds, uninit, races, align, barrier",
+                                  value);
+    }
     if (found == O_THREADS || found == O_MAX)
         return read_number(r, found, value);
     if (found == WS_CLI_OPERAND) {
@@ -125,6 +133,8 @@ static int run(struct request *r, int argc, char **argv)
         int printed = print_report(r);
         status = printed != WS_EXIT_OK ? printed : status;
     }
+    if (status == WS_EXIT_OK && r->job.errors > 0)
+        status = WS_EXIT_FAILED;
     return status;
 }
 
@@ -152,7 +162,8 @@ int ws_cmd_model(int argc, char **argv)
                          .about =
                              "Run kernels' PTX on the CPU and predict what a GPU would count: requests, sectors, bank "
                              "conflicts, FLOP.\nTimes, stalls, caches and DRAM need a GPU and stay empty. "
-                             "A kernel that the model does not know is refused by\nname, line and opcode.",
+                             "A kernel that the model does not know is refused by\nname, line and opcode. Exit status "
+                             "1: a kernel was refused, or a check found an error.",
                          .options = options,
                          .argc = argc,
                          .argv = argv};

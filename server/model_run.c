@@ -194,7 +194,10 @@ static void tell(const struct ws_model_job *job, const char *name, const struct 
                 name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], m, r->seconds,
                 r->seconds > 0 ? m / r->seconds : 0.0);
     for (uint32_t k = 0; k < r->issues_n; k++)
-        fprintf(stderr, "==WARPSIGHT== %s (%" PRIu64 " times)\n", r->issues[k].text, r->issues[k].count);
+        fprintf(stderr, "==WARPSIGHT== %s: %s (%" PRIu64 " %s)\n", r->issues[k].is_hint ? "hint" : "error",
+                r->issues[k].text, r->issues[k].count, r->issues[k].count == 1 ? "time" : "times");
+    if (r->issues_lost)
+        fprintf(stderr, "==WARPSIGHT== %" PRIu64 " more at other places of the kernel, not shown\n", r->issues_lost);
 }
 
 static int run_launch(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec, uint32_t k, uint32_t only)
@@ -210,6 +213,7 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
         return WS_EXIT_OK;
     launch.threads = job->threads;
     launch.max_instructions = job->max_instructions;
+    launch.checks = job->checks;
     ws_spec_short_name(ws_model_kernel_name(model, launch.kernel), name);
     err = ws_model_run(model, &launch, &result);
     if (err == -WS_EUNSUP) {
@@ -224,7 +228,8 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
         print_lines(job->lines, name, &result);
     ws_emit_launch(job->emit, ws_model_kernel_name(model, launch.kernel), &launch, &result, ws_spec_registers(spec, k));
     job->modelled++;
-    job->issues += result.issues_n;
+    for (uint32_t n = 0; n < result.issues_n; n++)
+        *(result.issues[n].is_hint ? &job->hints : &job->errors) += 1;
     job->seconds += result.seconds;
     ws_model_result_fini(&result);
     return WS_EXIT_OK;
@@ -239,6 +244,8 @@ static int run_all(struct ws_model_job *job, struct ws_model *model, struct ws_s
         return ws_cli_failed(job->command, "no single kernel '%s' in the PTX", job->kernel);
     if (ws_spec_prepare(spec, model, error) != 0)
         return ws_cli_failed(job->command, "%s", error);
+    if ((job->checks & WS_CHECK_UNINIT) && ws_spec_undefine(spec, model) != 0)
+        return ws_cli_failed(job->command, "out of memory");
     for (uint32_t k = 0; k < ws_spec_launches(spec); k++) {
         int one = run_launch(job, model, spec, k, only);
         status = one != WS_EXIT_OK ? one : status;

@@ -17,12 +17,14 @@ struct ws_model_job {
     const char *name;    /* of the session */
     uint32_t threads;
     uint64_t max_instructions;
-    bool is_quiet; /* no line per launch on stderr */
-    FILE *lines;   /* a table of source lines per launch goes there, or NULL */
+    unsigned checks; /* enum ws_model_check */
+    bool is_quiet;   /* no line per launch on stderr */
+    FILE *lines;     /* a table of source lines per launch goes there, or NULL */
     /* filled by the functions below */
     struct ws_emit *emit;
     char agent_id[33];
-    uint32_t modelled, refused, issues;
+    uint32_t modelled, refused;
+    uint32_t errors, hints; /* what checks found */
     double seconds;
 };
 

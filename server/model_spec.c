@@ -236,6 +236,20 @@ int ws_spec_prepare(struct ws_spec *spec, struct ws_model *model, char *error)
         }
         if (err)
             return err;
+        (void)ws_model_label(model, b->addr, b->name);
+    }
+    return 0;
+}
+
+int ws_spec_undefine(const struct ws_spec *spec, struct ws_model *model)
+{
+    for (uint32_t k = 0; k < spec->buffers_n; k++) {
+        const cJSON *fill = cJSON_GetObjectItemCaseSensitive(spec->buffers[k].json, "fill");
+        bool is_file = cJSON_HasObjectItem(spec->buffers[k].json, "file");
+        bool is_none = !fill || (cJSON_IsString(fill) && strcmp(fill->valuestring, "none") == 0);
+        int err = is_none && !is_file ? ws_model_undefine(model, spec->buffers[k].addr) : 0;
+        if (err)
+            return err;
     }
     return 0;
 }

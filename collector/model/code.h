@@ -65,8 +65,9 @@ enum code_flag {
 
 /* One instruction for one warp. */
 struct code_ins {
-    exec_fn fn;    /* the wrapper when a guard, rounding or clamping is there, else inner */
-    exec_fn inner; /* the operation itself */
+    exec_fn fn;        /* the wrapper when a guard, rounding or clamping is there, else inner */
+    exec_fn inner;     /* the operation itself */
+    exec_fn unchecked; /* with checks: what inner was (check.c) */
     uint32_t d[4];
     uint32_t s[4];
     uint32_t a;       /* address register or CODE_NONE */

@@ -913,7 +913,7 @@ static bool decode_call_family(struct builder *b)
     return true;
 }
 
-/* bar{rier}{.cta}.sync/arrive/red; bar.warp.sync needs nothing in lock-step. */
+/* bar{rier}{.cta}.sync/arrive/red; bar.warp.sync orders nothing in lock-step; the checks want to know. */
 static bool decode_bar(struct builder *b)
 {
     static const char *const kinds[] = {"sync", "arrive", "red", NULL};
@@ -922,7 +922,7 @@ static bool decode_bar(struct builder *b)
     int kind = index_of(b, at, kinds);
     uint32_t k = 0;
     if (token_is(b, 1, "warp")) {
-        decode_emit(b, OP_nop);
+        decode_emit(b, OP_warp_sync);
         return true;
     }
     if (token_is(b, 1, "cluster") || kind < 0)

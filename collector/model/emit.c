@@ -7,6 +7,7 @@
 
 #include "../wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,20 @@ static void put_kernel(struct ws_emit *e, uint32_t name, const struct ws_model_l
     PUT(e, kernel, WS_REC_KERNEL, &k);
 }
 
+static const char *remedy_of(const struct ws_model_issue *issue)
+{
+    switch (issue->check) {
+    case WS_CHECK_UNINIT:
+        return "write it before; a GPU gives any value here";
+    case WS_CHECK_RACES:
+        return issue->is_hint ? "put __syncwarp() between the two accesses" : "put __syncthreads() between the two";
+    case WS_CHECK_BARRIER:
+        return "let all threads of the block reach the barrier";
+    default:
+        return "mend the kernel: on a GPU this fault ends the program";
+    }
+}
+
 void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_model_launch *launch,
                     const struct ws_model_result *result, uint32_t regs_per_thread)
 {
@@ -183,9 +198,12 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
         rec.key = string_id(emit, m->key);
         PUT(emit, metric, WS_REC_METRIC, &rec);
     }
-    for (uint32_t k = 0; k < result->issues_n; k++)
-        ws_emit_status(emit, "model-issue", 2, result->issues[k].text,
-                       "mend the kernel: on a GPU this fault ends the program", result->issues[k].count);
+    for (uint32_t k = 0; k < result->issues_n; k++) {
+        const struct ws_model_issue *issue = &result->issues[k];
+        char code[32];
+        snprintf(code, sizeof code, "model-%s", ws_model_check_name(issue->check));
+        ws_emit_status(emit, code, issue->is_hint ? 1 : 2, issue->text, remedy_of(issue), issue->count);
+    }
     if (result->is_stopped)
         ws_emit_status(emit, "model-stopped", 1,
                        "a launch was stopped at its bound of instructions: its counts are too low",

@@ -21,10 +21,12 @@ struct mem_row {
     uint64_t lanes;
     uint64_t sectors, ideal, lines;
     uint64_t wavefronts, wavefronts_ideal;
-    uint64_t bytes;        /* lanes * width */
-    uint64_t used_bytes;   /* global: what several lanes ask for counts once */
-    uint64_t same_address; /* atomics: sum over requests of the most contended address's lanes */
-    uint64_t lo, hi;       /* the allocation hit last: a bounds check is two compares */
+    uint64_t bytes;                  /* lanes * width */
+    uint64_t used_bytes;             /* global: what several lanes ask for counts once */
+    uint64_t same_address;           /* atomics: sum over requests of the most contended address's lanes */
+    uint64_t lo, hi;                 /* the allocation hit last: a bounds check is two compares */
+    uint64_t defined_lo, defined_hi; /* the same for checks of uninitialised reads, with its map of written bytes */
+    uint8_t *defined;
     /* The last irregular pattern and its counts: loops repeat theirs. */
     uint32_t pattern_mask, pattern_phase;
     uint32_t pattern_sectors, pattern_ideal, pattern_lines, pattern_used, pattern_wavefronts, pattern_wavefronts_ideal;
@@ -42,7 +44,23 @@ struct block_row {
     uint64_t diverged; /* branches that split the warp */
 };
 
-enum fault_kind { FAULT_NONE, FAULT_BOUNDS, FAULT_ALIGN, FAULT_TRAP, FAULT_BARRIER, FAULT_SPACE, FAULT_KIND_COUNT };
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_BOUNDS,
+    FAULT_ALIGN,
+    FAULT_TRAP,
+    FAULT_BARRIER,
+    FAULT_HANG, /* a barrier that never completes */
+    FAULT_UNINIT,
+    FAULT_RACE,      /* between warps: a barrier is missing */
+    FAULT_RACE_WARP, /* within a warp: __syncwarp is missing */
+    FAULT_KIND_COUNT
+};
+enum hazard_kind { HAZARD_READ_AFTER_WRITE, HAZARD_WRITE_AFTER_READ, HAZARD_WRITE_TWICE };
+
+/* exec_ctx.checks: bits of enum ws_model_check (model.h) that cost something */
+#define CHECK_UNINIT 8u
+#define CHECK_RACES 16u
 
 struct fault {
     enum fault_kind kind;
@@ -51,6 +69,9 @@ struct fault {
     uint32_t block[3];
     uint32_t thread[3];
     uint64_t count; /* how often at this instruction */
+    enum hazard_kind hazard;
+    bool has_other; /* races: one other thread is known */
+    uint32_t other; /* its number in the block */
 };
 #define FAULTS_MAX 16
 
@@ -78,7 +99,13 @@ struct exec_ctx {
     uint32_t arrived[16]; /* bar.arrive of warps that did not wait, per barrier of the block */
     uint32_t ctaid_regs[3];
     uint32_t ctaid_regs_n;
-    uint64_t blocks_run, hung_blocks;
+    uint64_t blocks_run;
+    uint64_t faults_lost; /* kinds that found no room in faults */
+    /* exec_check.h */
+    uint32_t checks;
+    uint32_t epoch, first_epoch;         /* interval between barriers now, and the block's first */
+    uint32_t granule;                    /* bytes of shared memory per cell */
+    uint64_t *cell_writer, *cell_reader; /* [shared_bytes / granule + 1] stamps */
     bool is_stopped;
     uint8_t *register_files, *local_memory;
 };
@@ -98,10 +125,12 @@ struct warp {
     uint32_t block, join;
     uint32_t depth;
     uint32_t carry; /* one bit per lane: add.cc and friends */
+    uint32_t syncs; /* __syncwarp executed */
     uint32_t index; /* warp of the block */
     enum warp_state state;
     uint32_t barrier_id, barrier_threads; /* while it waits */
-    const struct code_ins *reduction;     /* bar.red that waits for its result */
+    const struct code_ins *waits_at;
+    const struct code_ins *reduction; /* bar.red that waits for its result */
     uint32_t reduction_bits;
     uint8_t *local; /* 32 * code->local_bytes, lane after lane */
     struct exec_ctx *ctx;
@@ -120,7 +149,9 @@ extern const exec_fn exec_table_v3[OP_COUNT];
 extern const exec_fn exec_table_v4[OP_COUNT];
 #endif
 
-/* Note a fault of one lane (launch.c). */
-void exec_fault(struct warp *w, const struct code_ins *i, enum fault_kind kind, uint32_t lane, uint64_t address);
+/* Note a fault of one lane (launch.c). Returns it when it is the first of its kind at this instruction, or the first
+ * in the order of blocks; else NULL. */
+struct fault *exec_fault(struct warp *w, const struct code_ins *i, enum fault_kind kind, uint32_t lane,
+                         uint64_t address);
 
 #endif

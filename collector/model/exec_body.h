@@ -1010,6 +1010,8 @@ static void op_isspace(struct warp *w, const struct code_ins *i)
 
 #include "exec_memory.h"
 
+#include "exec_check.h"
+
 const exec_fn EXEC_TABLE[OP_COUNT] = {
 #define UN(name, td, ta, expr) op_##name,
 #define BIN(name, td, ta, tb, expr) op_##name,

@@ -4,6 +4,8 @@
  * counts do not depend on the number of workers. What a result looks like is result.c. */
 #include "launch.h"
 
+#include "check.h"
+
 #include "../../analyzer/err.h"
 
 #include <stdatomic.h>
@@ -14,29 +16,60 @@
 
 /* --- faults --- */
 
-void exec_fault(struct warp *w, const struct code_ins *i, enum fault_kind kind, uint32_t lane, uint64_t address)
+static uint64_t block_number(const struct exec_ctx *ctx, const uint32_t block[3])
+{
+    return ((uint64_t)block[2] * ctx->grid[1] + block[1]) * ctx->grid[0] + block[0];
+}
+
+/* The place of a kind of fault at an instruction, new or known; NULL: no room. */
+static struct fault *fault_place(struct exec_ctx *ctx, const struct code_ins *i, enum fault_kind kind)
+{
+    for (uint32_t k = 0; k < ctx->faults_n; k++)
+        if (ctx->faults[k].ins == i && ctx->faults[k].kind == kind)
+            return &ctx->faults[k];
+    if (ctx->faults_n == FAULTS_MAX) {
+        ctx->faults_lost++;
+        return NULL;
+    }
+    ctx->faults[ctx->faults_n] = (struct fault){.kind = kind, .ins = i};
+    return &ctx->faults[ctx->faults_n++];
+}
+
+struct fault *exec_fault(struct warp *w, const struct code_ins *i, enum fault_kind kind, uint32_t lane,
+                         uint64_t address)
 {
     struct exec_ctx *ctx = w->ctx;
-    struct fault *f;
+    struct fault *f = fault_place(ctx, i, kind);
     uint32_t t = w->index * 32 + lane;
-    for (uint32_t k = 0; k < ctx->faults_n; k++)
-        if (ctx->faults[k].ins == i && ctx->faults[k].kind == kind) {
-            ctx->faults[k].count++;
-            return;
-        }
-    if (ctx->faults_n == FAULTS_MAX)
-        return;
-    f = &ctx->faults[ctx->faults_n++];
-    f->kind = kind;
-    f->ins = i;
+    if (kind == FAULT_TRAP)
+        ctx->budget = 0;
+    if (!f)
+        return NULL;
+    f->count++;
+    if (f->count > 1 && block_number(ctx, f->block) <= block_number(ctx, ctx->ctaid))
+        return NULL;
     f->address = address;
-    f->count = 1;
     memcpy(f->block, ctx->ctaid, sizeof f->block);
     f->thread[0] = t % ctx->block[0];
     f->thread[1] = t / ctx->block[0] % ctx->block[1];
     f->thread[2] = t / (ctx->block[0] * ctx->block[1]);
-    if (kind == FAULT_TRAP)
-        ctx->budget = 0;
+    return f;
+}
+
+/* Another worker's faults: the first in the order of blocks is shown. */
+static void merge_faults(struct exec_ctx *sum, const struct exec_ctx *one)
+{
+    for (uint32_t k = 0; k < one->faults_n; k++) {
+        const struct fault *from = &one->faults[k];
+        struct fault *to = fault_place(sum, from->ins, from->kind);
+        uint64_t count = to ? to->count : 0;
+        if (!to)
+            continue;
+        if (count == 0 || block_number(sum, from->block) < block_number(sum, to->block))
+            *to = *from;
+        to->count = count + from->count;
+    }
+    sum->faults_lost += one->faults_lost;
 }
 
 /* --- divergence --- */
@@ -130,6 +163,7 @@ static bool arrive(struct warp *w, const struct code_block *b)
         w->reduction = i;
         w->reduction_bits = (i->flags & CODE_NEGATE_C ? ~p : p) & w->mask;
     }
+    w->waits_at = i;
     w->state = WARP_WAITS;
     return true;
 }
@@ -320,6 +354,7 @@ static void start_block(struct exec_ctx *ctx, uint64_t number)
     ctx->ctaid[1] = (uint32_t)(number / ctx->grid[0] % ctx->grid[1]);
     ctx->ctaid[2] = (uint32_t)(number / ((uint64_t)ctx->grid[0] * ctx->grid[1]));
     memset(ctx->arrived, 0, sizeof ctx->arrived);
+    check_next_block(ctx);
     if (ctx->shared_bytes)
         memset(ctx->shared, 0, ctx->shared_bytes);
     for (uint32_t k = 0; k < ctx->warps_n; k++) {
@@ -338,6 +373,18 @@ static void start_block(struct exec_ctx *ctx, uint64_t number)
     }
 }
 
+/* The first warp that waits is shown. */
+static void report_hang(struct exec_ctx *ctx)
+{
+    for (uint32_t k = 0; k < ctx->warps_n; k++) {
+        struct warp *w = &ctx->warps[k];
+        if (w->state != WARP_WAITS)
+            continue;
+        exec_fault(w, w->waits_at, FAULT_HANG, (uint32_t)__builtin_ctz(w->mask), 0);
+        return;
+    }
+}
+
 static void run_block(struct exec_ctx *ctx, uint64_t number)
 {
     start_block(ctx, number);
@@ -351,9 +398,10 @@ static void run_block(struct exec_ctx *ctx, uint64_t number)
         if (done || ctx->budget == 0)
             return;
         if (!release(ctx)) { /* a barrier that never completes: the GPU would hang here */
-            ctx->hung_blocks++;
+            report_hang(ctx);
             return;
         }
+        check_next_interval(ctx);
     }
 }
 
@@ -361,6 +409,7 @@ static void run_block(struct exec_ctx *ctx, uint64_t number)
 
 static void free_ctx(struct exec_ctx *ctx)
 {
+    check_end(ctx);
     free(ctx->shared);
     free(ctx->register_files);
     free(ctx->local_memory);
@@ -386,7 +435,7 @@ static int make_ctx(struct exec_ctx *ctx, const struct exec_ctx *like)
     if (posix_memalign(&files, 64, file * ctx->warps_n + 64) == 0)
         ctx->register_files = files;
     if (!ctx->warps || !ctx->block_rows || !ctx->mem_rows || !ctx->guard_rows || !ctx->local_memory || !ctx->shared ||
-        !ctx->register_files)
+        !ctx->register_files || !check_begin(ctx))
         return -WS_ENOMEM;
     memset(ctx->register_files, 0, file * ctx->warps_n);
     for (uint32_t r = 0; r < c->regs_n; r++)
@@ -447,11 +496,9 @@ static void merge(struct exec_ctx *sum, const struct exec_ctx *one)
         for (size_t k = 0; k < offsetof(struct mem_row, lo) / sizeof *a; k++)
             a[k] += b[k];
     }
-    for (uint32_t f = 0; f < one->faults_n && sum->faults_n < FAULTS_MAX; f++)
-        sum->faults[sum->faults_n++] = one->faults[f];
+    merge_faults(sum, one);
     sum->barriers += one->barriers;
     sum->blocks_run += one->blocks_run;
-    sum->hung_blocks += one->hung_blocks;
     sum->is_stopped |= one->is_stopped;
 }
 

@@ -19,8 +19,10 @@ void memory_init(struct memory *memory, uint64_t limit)
 
 void memory_fini(struct memory *memory)
 {
-    for (uint32_t k = 0; k < memory->n; k++)
+    for (uint32_t k = 0; k < memory->n; k++) {
         free(memory->all[k].base);
+        free(memory->all[k].defined);
+    }
     free(memory->all);
     memory_init(memory, memory->limit);
 }
@@ -57,7 +59,7 @@ static void insert(struct memory *memory, const struct allocation *a)
 
 int memory_alloc(struct memory *memory, uint64_t bytes, uint64_t *addr)
 {
-    struct allocation a;
+    struct allocation a = {0};
     uint64_t rounded;
     int err = make_room(memory, bytes);
     if (err)
@@ -75,7 +77,7 @@ int memory_alloc(struct memory *memory, uint64_t bytes, uint64_t *addr)
 
 int memory_adopt(struct memory *memory, uint64_t addr, uint64_t bytes)
 {
-    struct allocation a = {addr, addr + bytes, NULL};
+    struct allocation a = {.lo = addr, .hi = addr + bytes};
     uint32_t at = place_of(memory, addr);
     int err;
     if (bytes == 0 || addr + bytes < addr || (at < memory->n && memory->all[at].lo < addr + bytes))
@@ -93,6 +95,7 @@ int memory_free(struct memory *memory, uint64_t addr)
         return -WS_ENOENT;
     memory->bytes -= memory->all[at].base ? memory->all[at].hi - addr : 0;
     free(memory->all[at].base);
+    free(memory->all[at].defined);
     memmove(memory->all + at, memory->all + at + 1, (memory->n - at - 1) * sizeof *memory->all);
     memory->n--;
     return 0;
@@ -106,4 +109,71 @@ bool memory_find(const struct memory *memory, uint64_t address, uint64_t *lo, ui
     *lo = memory->all[at].lo;
     *hi = memory->all[at].hi;
     return true;
+}
+
+static struct allocation *start_of(struct memory *memory, uint64_t addr)
+{
+    uint32_t at = place_of(memory, addr);
+    return at < memory->n && memory->all[at].lo == addr ? &memory->all[at] : NULL;
+}
+
+int memory_label(struct memory *memory, uint64_t addr, const char *label, size_t length)
+{
+    struct allocation *a = start_of(memory, addr);
+    if (!a)
+        return -WS_ENOENT;
+    length = length < sizeof a->label ? length : sizeof a->label - 1;
+    memcpy(a->label, label, length);
+    a->label[length] = '\0';
+    return 0;
+}
+
+int memory_undefine(struct memory *memory, uint64_t addr)
+{
+    struct allocation *a = start_of(memory, addr);
+    uint8_t *map;
+    if (!a)
+        return -WS_ENOENT;
+    map = calloc(a->hi - a->lo, 1);
+    if (!map)
+        return -WS_ENOMEM;
+    free(a->defined);
+    a->defined = map;
+    return 0;
+}
+
+void memory_define(struct memory *memory, uint64_t addr, uint64_t bytes)
+{
+    uint32_t at = place_of(memory, addr);
+    const struct allocation *a = &memory->all[at];
+    if (at == memory->n || a->lo > addr || !a->defined || a->hi - addr < bytes)
+        return;
+    memset(a->defined + (addr - a->lo), 1, bytes);
+}
+
+void memory_define_all(struct memory *memory)
+{
+    for (uint32_t k = 0; k < memory->n; k++) {
+        free(memory->all[k].defined);
+        memory->all[k].defined = NULL;
+    }
+}
+
+bool memory_defined(const struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi, uint8_t **defined)
+{
+    uint32_t at = place_of(memory, address);
+    if (at == memory->n || memory->all[at].lo > address)
+        return false;
+    *lo = memory->all[at].lo;
+    *hi = memory->all[at].hi;
+    *defined = memory->all[at].defined;
+    return true;
+}
+
+const struct allocation *memory_nearest(const struct memory *memory, uint64_t address)
+{
+    uint32_t at = place_of(memory, address);
+    if (at < memory->n && memory->all[at].lo <= address)
+        return &memory->all[at];
+    return at > 0 ? &memory->all[at - 1] : NULL;
 }

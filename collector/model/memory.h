@@ -9,9 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MEMORY_LABEL_BYTES 40
+
 struct allocation {
     uint64_t lo, hi;
-    void *base; /* to free, NULL = somebody else's */
+    void *base;       /* to free, NULL = somebody else's */
+    uint8_t *defined; /* [hi - lo] 1 = written; NULL = all of it is */
+    char label[MEMORY_LABEL_BYTES];
 };
 
 struct memory {
@@ -28,6 +32,17 @@ int memory_alloc(struct memory *memory, uint64_t bytes, uint64_t *addr);
 int memory_adopt(struct memory *memory, uint64_t addr, uint64_t bytes);
 /* -WS_ENOENT: not the start of an allocation. */
 int memory_free(struct memory *memory, uint64_t addr);
+/* What messages call the allocation; cut when longer. -WS_ENOENT. */
+int memory_label(struct memory *memory, uint64_t addr, const char *label, size_t length);
+/* Its bytes count as never written, until memory_define() or a checked launch writes them. -WS_ENOENT, -WS_ENOMEM. */
+int memory_undefine(struct memory *memory, uint64_t addr);
+void memory_define(struct memory *memory, uint64_t addr, uint64_t bytes);
+/* All allocations count as written. */
+void memory_define_all(struct memory *memory);
+/* The allocation at this address and its map of written bytes. */
+bool memory_defined(const struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi, uint8_t **defined);
+/* The allocation at this address, or else the one that ends last before it; NULL: none. */
+const struct allocation *memory_nearest(const struct memory *memory, uint64_t address);
 bool memory_find(const struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi);
 
 #endif

@@ -3,6 +3,7 @@
  * Execution is launch.c, results are result.c. */
 #include "model.h"
 
+#include "check.h"
 #include "launch.h"
 #include "memory.h"
 #include "result.h"
@@ -46,6 +47,7 @@ static int allocate_variables(struct ws_model *m)
         err = memory_alloc(m->memory, p->vars[v].bytes, &m->variables[v]);
         if (err)
             return err;
+        (void)memory_label(m->memory, m->variables[v], p->vars[v].name.at, p->vars[v].name.length);
         if (p->vars[v].init)
             memcpy((void *)(uintptr_t)m->variables[v], p->vars[v].init, p->vars[v].bytes);
     }
@@ -263,6 +265,66 @@ void *ws_model_at(struct ws_model *model, uint64_t addr, uint64_t bytes)
     return (void *)(uintptr_t)addr;
 }
 
+int ws_model_label(struct ws_model *model, uint64_t addr, const char *label)
+{
+    return memory_label(model->memory, addr, label, strlen(label));
+}
+
+int ws_model_undefine(struct ws_model *model, uint64_t addr)
+{
+    return memory_undefine(model->memory, addr);
+}
+
+void ws_model_define(struct ws_model *model, uint64_t addr, uint64_t bytes)
+{
+    memory_define(model->memory, addr, bytes);
+}
+
+const char *ws_model_check_name(unsigned check)
+{
+    switch (check) {
+    case WS_CHECK_BOUNDS:
+        return "bounds";
+    case WS_CHECK_ALIGN:
+        return "align";
+    case WS_CHECK_BARRIER:
+        return "barrier";
+    case WS_CHECK_UNINIT:
+        return "uninit";
+    case WS_CHECK_RACES:
+        return "races";
+    default:
+        return "trap";
+    }
+}
+
+static unsigned check_of(const char *name, size_t length)
+{
+    if (length == 3 && memcmp(name, "all", 3) == 0)
+        return WS_CHECK_ALL;
+    for (unsigned bit = 1; bit <= WS_CHECK_ALL; bit <<= 1)
+        if (strlen(ws_model_check_name(bit)) == length && memcmp(ws_model_check_name(bit), name, length) == 0)
+            return bit;
+    return 0;
+}
+
+int ws_model_check_parse(const char *text, unsigned *checks)
+{
+    unsigned all = 0;
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        unsigned one = check_of(text, length);
+        if (one == 0)
+            return -WS_EINVAL;
+        all |= one;
+        if (text[length] == '\0')
+            break;
+        text += length + 1;
+    }
+    *checks = all;
+    return 0;
+}
+
 int ws_model_variable(struct ws_model *model, const char *name, uint64_t *addr, uint64_t *bytes)
 {
     for (uint32_t v = 0; v < model->module->vars_n; v++)
@@ -359,6 +421,10 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
         code_free(code);
         return refuse(result, "more shared memory than a block can have (227 KiB)");
     }
+    like.checks = launch->checks & (CHECK_UNINIT | CHECK_RACES);
+    like.epoch = launch->test_epoch;
+    if (like.checks)
+        like.granule = check_redirect(code, table);
     start = now_s();
     err = launch_run(&like, launch->threads, &done);
     if (!err) {
@@ -367,6 +433,8 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
         result->counts.spill_bytes = launch->spill_bytes;
         err = result_fill(&done, model->module, model->memory, result);
         launch_fini(&done);
+        if (!(like.checks & CHECK_UNINIT)) /* nobody noted what this launch wrote */
+            memory_define_all(model->memory);
     }
     code_free(code);
     return err;

@@ -44,8 +44,28 @@ int ws_model_release(struct ws_model *model, uint64_t addr);
 /* The bytes behind a device range, for reading and writing between launches; NULL when it is not inside one
  * allocation. */
 void *ws_model_at(struct ws_model *model, uint64_t addr, uint64_t bytes);
+/* What messages call an allocation ("a", "cudaMalloc 3"); cut at 39 bytes. addr: its start. -WS_ENOENT. */
+int ws_model_label(struct ws_model *model, uint64_t addr, const char *label);
+/* The bytes of an allocation count as never written (its start; -WS_ENOENT, -WS_ENOMEM), and a range as written: what
+ * WS_CHECK_UNINIT goes by. New memory counts as written until ws_model_undefine() says otherwise. */
+int ws_model_undefine(struct ws_model *model, uint64_t addr);
+void ws_model_define(struct ws_model *model, uint64_t addr, uint64_t bytes);
 /* Address and size of a __device__ or __constant__ variable by its name in the PTX; -WS_ENOENT. */
 int ws_model_variable(struct ws_model *model, const char *name, uint64_t *addr, uint64_t *bytes);
+
+/* What is looked at while a kernel runs; bits. The first three cost nothing and are always on. */
+enum ws_model_check {
+    WS_CHECK_BOUNDS = 1,
+    WS_CHECK_ALIGN = 2,
+    WS_CHECK_BARRIER = 4,
+    WS_CHECK_UNINIT = 8, /* reads of global and shared memory that nobody wrote */
+    WS_CHECK_RACES = 16, /* hazards of a block's threads in shared memory */
+    WS_CHECK_ALL = 31,
+};
+/* "bounds", …; "trap" for 0. */
+const char *ws_model_check_name(unsigned check);
+/* "bounds,races", "all": bits. -WS_EINVAL: another word; *checks untouched. */
+int ws_model_check_parse(const char *text, unsigned *checks);
 
 struct ws_model_launch {
     uint32_t kernel;
@@ -56,6 +76,8 @@ struct ws_model_launch {
     uint32_t threads;          /* workers; 0 = 1 */
     uint64_t max_instructions; /* warp instructions; 0 = no bound */
     uint32_t spill_bytes;      /* per thread, as ptxas says: local memory that no PTX shows; 0 = none, or not known */
+    unsigned checks;           /* enum ws_model_check */
+    uint32_t test_epoch;       /* tests: number of the first interval between barriers */
     bool keeps_scalar_loads;   /* do not join shared loads as ptxas does */
     const char *instructions;  /* "base", "v3", "v4": handlers to use; NULL = the best here */
 };
@@ -116,8 +138,10 @@ struct ws_model_row {
 };
 
 struct ws_model_issue {
-    char text[256]; /* kernel, PTX line, source line, block, thread, address, allocation */
-    uint64_t count;
+    char text[448]; /* kernel, what, source line, PTX line, block, thread, address, allocation */
+    uint64_t count; /* lanes */
+    unsigned check; /* enum ws_model_check; 0: trap */
+    bool is_hint;   /* no fault in lock-step: __syncwarp is missing */
 };
 #define WS_MODEL_ISSUES_MAX 16
 
@@ -136,6 +160,7 @@ struct ws_model_result {
     uint32_t rows_n;
     struct ws_model_issue issues[WS_MODEL_ISSUES_MAX];
     uint32_t issues_n;
+    uint64_t issues_lost;      /* occurrences of further kinds that found no room */
     enum ws_model_fatal fatal; /* the first one met */
     bool is_stopped;           /* the instruction bound was reached: counts are of a part */
     uint32_t static_smem_bytes;

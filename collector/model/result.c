@@ -6,6 +6,7 @@
 #include "../../analyzer/err.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,58 +135,140 @@ static int compare_rows(const void *a, const void *b)
     return x->ptx_line < y->ptx_line ? -1 : x->ptx_line > y->ptx_line;
 }
 
-static void issue_place(char *text, size_t size, const struct fault *f, const struct ptx_module *module)
+/* --- issues: texts --- */
+
+/* Printed texts are cut at the end of the buffer, never past it. */
+struct line {
+    char *at;
+    size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void append(struct line *line, const char *format, ...)
 {
-    const char *base = "";
-    int length = 0;
-    for (uint32_t k = 0; k < module->files_n; k++)
-        if (module->files[k].number == f->ins->source_file) {
-            base = module->files[k].path.at;
-            length = (int)module->files[k].path.length;
-        }
-    if (length > 80) { /* the end of a path says more than its beginning */
-        base += length - 80;
-        length = 80;
-    }
-    if (f->ins->source_line)
-        snprintf(text, size, "%.*s:%u (PTX line %u)", length, base, f->ins->source_line, f->ins->line);
-    else
-        snprintf(text, size, "PTX line %u", f->ins->line);
+    va_list args;
+    int n;
+    va_start(args, format);
+    n = vsnprintf(line->at, line->left, format, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    n = (size_t)n < line->left ? n : (int)line->left - 1;
+    line->at += n;
+    line->left -= (size_t)n;
 }
 
-static void issue_address(char *text, size_t size, const struct fault *f, const struct memory *memory)
+static void append_place(struct line *out, const struct code_ins *in, const struct ptx_module *module)
 {
-    uint64_t lo = 0, hi = 0;
-    text[0] = '\0';
-    if (f->kind != FAULT_BOUNDS && f->kind != FAULT_ALIGN)
-        return;
-    if (f->ins->space == PTX_SPACE_SHARED || f->ins->space == PTX_SPACE_LOCAL)
-        snprintf(text, size, ", offset %" PRIu64, f->address);
-    else if (memory_find(memory, f->address, &lo, &hi))
-        snprintf(text, size, ", byte %" PRIu64 " of an allocation of %" PRIu64, f->address - lo, hi - lo);
-    else if (memory_find(memory, f->address - 4096, &lo, &hi) && f->address >= hi)
-        snprintf(text, size, ", %" PRIu64 " bytes past an allocation of %" PRIu64, f->address - hi, hi - lo);
+    struct ptx_name path = {"", 0};
+    for (uint32_t k = 0; k < module->files_n; k++)
+        if (module->files[k].number == in->source_file)
+            path = module->files[k].path;
+    if (path.length > 80) { /* the end of a path says more than its beginning */
+        path.at += path.length - 80;
+        path.length = 80;
+    }
+    if (in->source_line)
+        append(out, " at %.*s:%u (PTX line %u)", (int)path.length, path.at, in->source_line, in->line);
     else
-        snprintf(text, size, ", address %#" PRIx64 " in no allocation", f->address);
+        append(out, " at PTX line %u", in->line);
+}
+
+/* The shared variable at this offset; past the static ones lies what the launch asked for. */
+static void append_shared(struct line *out, const struct exec_ctx *ctx, uint64_t offset)
+{
+    const struct code *code = ctx->code;
+    const struct ptx_var *found = NULL;
+    uint64_t start = 0;
+    for (uint32_t v = 0; v < code->module->vars_n; v++) {
+        const struct ptx_var *var = &code->module->vars[v];
+        uint64_t at = code->var_offset[v];
+        if (var->space != PTX_SPACE_SHARED || at == UINT64_MAX || at > offset || var->bytes == 0 || at < start)
+            continue;
+        found = var;
+        start = at;
+    }
+    append(out, ", offset %" PRIu64 " of %" PRIu64 " bytes of shared memory", offset, ctx->shared_bytes);
+    if (found && offset - start < found->bytes)
+        append(out, ", byte %" PRIu64 " of %.*s (%" PRIu64 " bytes)", offset - start, (int)found->name.length,
+               found->name.at, found->bytes);
+}
+
+static void append_global(struct line *out, const struct memory *memory, uint64_t address)
+{
+    const struct allocation *a = memory_nearest(memory, address);
+    uint64_t bytes = a ? a->hi - a->lo : 0;
+    const char *label = a && a->label[0] ? a->label : "an allocation";
+    append(out, ", address %#" PRIx64, address);
+    if (a && address < a->hi)
+        append(out, ", byte %" PRIu64 " of %s (%" PRIu64 " bytes)", address - a->lo, label, bytes);
+    else if (a && address - a->hi < 1u << 20)
+        append(out, ", %" PRIu64 " bytes past %s (%" PRIu64 " bytes)", address - a->hi, label, bytes);
+    else
+        append(out, " in no allocation");
+}
+
+static void append_address(struct line *out, const struct exec_ctx *ctx, const struct fault *f,
+                           const struct memory *memory)
+{
+    bool is_race = f->kind == FAULT_RACE || f->kind == FAULT_RACE_WARP;
+    bool is_async = f->ins->op == OP_cp_async && (is_race || f->address < ctx->shared_bytes);
+    if (f->kind == FAULT_TRAP || f->kind == FAULT_BARRIER || f->kind == FAULT_HANG)
+        return;
+    if (f->ins->space == PTX_SPACE_SHARED || is_race || is_async ||
+        (f->ins->space == PTX_SPACE_GENERIC && f->address < ctx->shared_bytes))
+        append_shared(out, ctx, f->address);
+    else if (f->ins->space == PTX_SPACE_LOCAL)
+        append(out, ", offset %" PRIu64 " of %" PRIu64 " bytes of the thread's local memory", f->address,
+               ctx->code->local_bytes);
+    else
+        append_global(out, memory, f->address);
+}
+
+static void append_race(struct line *out, const struct exec_ctx *ctx, const struct fault *f)
+{
+    static const char *const verbs[] = {"wrote", "read", "wrote"};
+    const char *missing = f->kind == FAULT_RACE ? "a barrier" : "__syncwarp()";
+    uint32_t x = ctx->block[0], y = ctx->block[1];
+    if (f->has_other)
+        append(out, "; thread (%u,%u,%u) %s it", f->other % x, f->other / x % y, f->other / (x * y), verbs[f->hazard]);
+    else
+        append(out, "; other threads %s it", verbs[f->hazard]);
+    append(out, ", %s between is missing", missing);
 }
 
 static void add_issue(struct ws_model_result *r, const struct exec_ctx *ctx, const struct fault *f,
                       const struct ptx_module *module, const struct memory *memory)
 {
-    static const char *const what[FAULT_KIND_COUNT] = {
-        "", "access out of bounds", "misaligned access", "trap executed", "barrier reached by a part of the warp", ""};
-    char where[128], address[96];
+    static const struct {
+        const char *text;
+        unsigned check;
+    } kinds[FAULT_KIND_COUNT] = {[FAULT_BOUNDS] = {"access out of bounds", WS_CHECK_BOUNDS},
+                                 [FAULT_ALIGN] = {"misaligned access", WS_CHECK_ALIGN},
+                                 [FAULT_TRAP] = {"trap executed", 0},
+                                 [FAULT_BARRIER] = {"barrier reached by a part of the warp", WS_CHECK_BARRIER},
+                                 [FAULT_HANG] = {"a barrier never completes: the block would hang", WS_CHECK_BARRIER},
+                                 [FAULT_UNINIT] = {"read of memory that nobody wrote", WS_CHECK_UNINIT}};
+    static const char *const races[] = {"race, read after write", "race, write after read", "race, two writes"};
+    bool is_race = f->kind == FAULT_RACE || f->kind == FAULT_RACE_WARP;
+    const struct ptx_name *name = &ctx->code->func->name;
     struct ws_model_issue *issue;
+    struct line out;
     if (r->issues_n == WS_MODEL_ISSUES_MAX)
         return;
     issue = &r->issues[r->issues_n++];
-    issue_place(where, sizeof where, f, module);
-    issue_address(address, sizeof address, f, memory);
+    out = (struct line){issue->text, sizeof issue->text};
     issue->count = f->count;
-    snprintf(issue->text, sizeof issue->text, "%.*s: %s: %.*s at %s, block (%u,%u,%u), thread (%u,%u,%u)%s",
-             (int)(ctx->code->func->name.length > 48 ? 48 : ctx->code->func->name.length), ctx->code->func->name.at,
-             what[f->kind], (int)(f->ins->opcode.length > 24 ? 24 : f->ins->opcode.length), f->ins->opcode.at, where,
-             f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], address);
+    issue->check = is_race ? WS_CHECK_RACES : kinds[f->kind].check;
+    issue->is_hint = f->kind == FAULT_RACE_WARP;
+    append(&out, "%.*s: %s: %.*s", (int)(name->length > 48 ? 48 : name->length), name->at,
+           is_race ? races[f->hazard] : kinds[f->kind].text,
+           (int)(f->ins->opcode.length > 24 ? 24 : f->ins->opcode.length), f->ins->opcode.at);
+    append_place(&out, f->ins, module);
+    append(&out, ", block (%u,%u,%u), thread (%u,%u,%u)", f->block[0], f->block[1], f->block[2], f->thread[0],
+           f->thread[1], f->thread[2]);
+    append_address(&out, ctx, f, memory);
+    if (is_race)
+        append_race(&out, ctx, f);
 }
 
 static enum ws_model_fatal fatal_of(const struct exec_ctx *ctx)
@@ -193,16 +276,17 @@ static enum ws_model_fatal fatal_of(const struct exec_ctx *ctx)
     for (uint32_t k = 0; k < ctx->faults_n; k++)
         switch (ctx->faults[k].kind) {
         case FAULT_BOUNDS:
-        case FAULT_SPACE:
             return WS_MODEL_FATAL_ADDRESS;
         case FAULT_ALIGN:
             return WS_MODEL_FATAL_ALIGN;
         case FAULT_TRAP:
             return WS_MODEL_FATAL_TRAP;
+        case FAULT_HANG:
+            return WS_MODEL_FATAL_HANG;
         default:
             break;
         }
-    return ctx->hung_blocks ? WS_MODEL_FATAL_HANG : WS_MODEL_FATAL_NONE;
+    return WS_MODEL_FATAL_NONE;
 }
 
 int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, const struct memory *memory,
@@ -217,13 +301,8 @@ int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, con
     qsort(result->rows, result->rows_n, sizeof *result->rows, compare_rows);
     for (uint32_t k = 0; k < ctx->faults_n; k++)
         add_issue(result, ctx, &ctx->faults[k], module, memory);
-    if (ctx->hung_blocks && result->issues_n < WS_MODEL_ISSUES_MAX) {
-        struct ws_model_issue *issue = &result->issues[result->issues_n++];
-        issue->count = ctx->hung_blocks;
-        snprintf(issue->text, sizeof issue->text, "%.*s: a barrier never completes: the block would hang",
-                 (int)(code->func->name.length > 48 ? 48 : code->func->name.length), code->func->name.at);
-    }
     result->fatal = fatal_of(ctx);
+    result->issues_lost = ctx->faults_lost;
     result->counts.blocks = ctx->blocks_run;
     result->counts.warps = ctx->blocks_run * ctx->warps_n;
     result->counts.barriers = ctx->barriers;

@@ -72,6 +72,28 @@ P
 }
 check a_refused_kernel_is_named_and_the_others_run user_kernel_with_refusal
 
+checks_from_the_command_line() {
+    cat >"$scratch/c.ptx" <<'P'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry racy(.param .u64 p) { .reg .b32 %r<5>; .reg .b64 %rd<4>; .shared .align 4 .b8 tile[256];
+ mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [p]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+ shl.b32 %r2, %r1, 2; mov.u32 %r3, tile; add.u32 %r2, %r2, %r3; st.shared.u32 [%r2], %r1;
+ ld.shared.u32 %r4, [tile]; st.global.u32 [%rd3], %r4; ret; }
+P
+    echo '{"ptx": "c.ptx", "buffers": {"out": {"bytes": 256}}, "launches": [
+ {"kernel": "racy", "grid": [1], "block": [64], "args": [{"buffer": "out"}]}]}' >"$scratch/c.json"
+    "$W" model --spec "$scratch/c.json" -q --json >/dev/null || return 1
+    "$W" model --spec "$scratch/c.json" -q --json --check races,bounds >"$scratch/c.out" 2>"$scratch/c.err"
+    [ $? -eq 1 ] || return 1
+    grep -q 'error: racy: race, read after write: ld.shared.u32 at PTX line 7, block (0,0,0), thread (32,0,0), .* byte 0 of tile (256 bytes); thread (0,0,0) wrote it' "$scratch/c.err" || return 1
+    grep -q '"code": "model-races"' "$scratch/c.out" || return 1
+    "$W" model --spec "$scratch/c.json" --check race 2>"$scratch/c.err"
+    [ $? -eq 2 ] && grep -q "'race' is no list of" "$scratch/c.err"
+}
+check checks_are_chosen_reported_and_fail_the_command checks_from_the_command_line
+
 wrong_specs_say_what_is_wrong() {
     local text want
     while IFS='|' read -r text want; do

@@ -366,7 +366,7 @@ TEST(out_of_bounds_is_named_with_thread_line_and_allocation)
     CHECK(strstr(r.result.issues[0].text, ":77 (PTX line 12)") != NULL ||
           strstr(r.result.issues[0].text, "77") != NULL);
     CHECK(strstr(r.result.issues[0].text, "thread (4,0,0)") != NULL);
-    CHECK(strstr(r.result.issues[0].text, "0 bytes past an allocation of 4096") != NULL);
+    CHECK(strstr(r.result.issues[0].text, "0 bytes past an allocation (4096 bytes)") != NULL);
     CHECK_INT(r.result.issues[0].count, 28);
     CHECK_INT(r.out[1020], 0); /* lane 0 is inside */
     CHECK_INT(r.out[1023], 3);
