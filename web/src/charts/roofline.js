@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // roofline.js: log-log roofline in SVG. Every point is a link-like node: hover, keyboard, test and export alike.
 // Measured roofs are solid, data-sheet roofs dotted, another GPU's roofs dashed. A point above its roof is shown as it is.
-import { scaleLog } from "d3-scale";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { count, format, opUnit, shortName } from "../format.js";
+import { scaleLog } from "../scale.js";
 import { html, noTip, rows, tipAt, whyText } from "../ui.js";
 
 const M = { l: 74, r: 14, t: 18, b: 46 };

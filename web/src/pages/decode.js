@@ -2,10 +2,10 @@
 // decode.js: the decode step of a language model (reference kernel K29) over the batch: the predicted curves, one under
 // the measured roofs and one under the data sheet's, and the measured launches on them.
 import { useRef } from "preact/hooks";
-import { scaleLog } from "d3-scale";
 import { useApi } from "../api.js";
 import { exact, format } from "../format.js";
 import { go } from "../router.js";
+import { scaleLog } from "../scale.js";
 import { ChartTools, Mark, Panel, V, has, html, noTip, rows, tipAt, useWidth, when } from "../ui.js";
 import { Table } from "../table.js";
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // live.js: what arrives now: the daemon's ingest, rate over the last minutes, and the sessions that are running.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { scaleLinear } from "d3-scale";
 import { connection, getJson, live, paused, resume, useApi } from "../api.js";
 import { csv, save } from "../export.js";
 import { exact, format } from "../format.js";
+import { scaleLinear, ticks } from "../scale.js";
 import { ChartTools, Code, Failure, Loading, Mark, Panel, V, html, useWidth } from "../ui.js";
 import { Table } from "../table.js";
 
@@ -16,10 +16,10 @@ function Rate({ points, width, svgRef }) {
   const now = points.at(-1)?.t ?? Date.now() / 1000;
   const span = Math.max(60, now - (points[0]?.t ?? now));
   const x = scaleLinear([now - span, now], [l, width - r]);
-  const y = scaleLinear([0, Math.max(10, ...points.map((p) => p.rate)) * 1.1], [h - b, t]);
+  const top = [0, Math.max(10, ...points.map((p) => p.rate)) * 1.1], y = scaleLinear(top, [h - b, t]);
   const line = points.map((p, i) => `${i ? "L" : "M"}${x(p.t).toFixed(1)} ${y(p.rate).toFixed(1)}`).join("");
   return html`<svg ref=${svgRef} class="chart rate" width=${width} height=${h} viewBox=${`0 0 ${width} ${h}`} role="img" aria-label=${`Records a second over the last ${format(span, "s")}; now ${format(points.at(-1)?.rate ?? 0, "1")}`}>
-    <g class="grid">${y.ticks(4).map((v) => html`<g key=${v}><line x1=${l} x2=${width - r} y1=${y(v)} y2=${y(v)} /><text x=${l - 8} y=${y(v) + 4} text-anchor="end">${format(v, "1")}</text></g>`)}
+    <g class="grid">${ticks(top, 4).map((v) => html`<g key=${v}><line x1=${l} x2=${width - r} y1=${y(v)} y2=${y(v)} /><text x=${l - 8} y=${y(v) + 4} text-anchor="end">${format(v, "1")}</text></g>`)}
       ${[0, 0.25, 0.5, 0.75, 1].map((f) => html`<text key=${f} x=${x(now - span * (1 - f))} y=${h - 7} text-anchor=${f === 1 ? "end" : f === 0 ? "start" : "middle"}>${f === 1 ? "now" : `${format(span * (1 - f), "s")} ago`}</text>`)}</g>
     ${points.length > 1 && html`<path class="area" d=${`${line}L${x(points.at(-1).t).toFixed(1)} ${y(0)}L${x(points[0].t).toFixed(1)} ${y(0)}Z`} /><path class="curve" d=${line} />`}</svg>`;
 }
