@@ -36,6 +36,18 @@ enum ws_record_type {
 #include "wire.def"
 };
 
+/* Numbers of INSTRUCTION records: stored, so never another meaning for one. */
+enum ws_code { WS_CODE_PTX = 1, WS_CODE_SASS = 2 };
+enum ws_space { WS_SPACE_NONE, WS_SPACE_GLOBAL, WS_SPACE_SHARED, WS_SPACE_LOCAL, WS_SPACE_CONSTANT, WS_SPACE_COUNT };
+enum ws_memory_op {
+    WS_MEMORY_OP_NONE,
+    WS_MEMORY_OP_LOAD,
+    WS_MEMORY_OP_STORE,
+    WS_MEMORY_OP_ATOMIC,
+    WS_MEMORY_OP_ASYNC_COPY,
+    WS_MEMORY_OP_COUNT
+};
+
 /* struct ws_hello, struct ws_run, …: one plain struct per record. */
 #define WS_RECORD(sym, name, num) struct ws_rec_##name {
 #define WS_U32(f) uint32_t f;

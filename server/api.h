@@ -113,7 +113,7 @@ void ws_api_timeline_forget(int64_t session_id);
 ws_handler ws_api_page, ws_api_script, ws_api_style;
 ws_handler ws_api_health, ws_api_metrics, ws_api_status, ws_api_events, ws_api_openapi;
 ws_handler ws_api_sessions, ws_api_session, ws_api_session_delete, ws_api_session_note;
-ws_handler ws_api_report, ws_api_kernels, ws_api_kernel, ws_api_launches, ws_api_roofline;
+ws_handler ws_api_report, ws_api_kernels, ws_api_kernel, ws_api_source, ws_api_launches, ws_api_roofline;
 ws_handler ws_api_time, ws_api_verify, ws_api_decode;
 ws_handler ws_api_timeline, ws_api_timeline_data, ws_api_export;
 ws_handler ws_api_timeline_memory, ws_api_timeline_waits, ws_api_timeline_queue;

@@ -6,11 +6,17 @@
 
 #include <string.h>
 
+/* What an older reader may pass over. */
+static bool is_optional(uint16_t type)
+{
+    return type == WS_REC_SIGNATURE || type == WS_REC_INSTRUCTION;
+}
+
 void ws_capture_seal(struct ws_capture_writer *w)
 {
     if (w->records == 0)
         return;
-    ws_wire_seal(w->frame, w->type, w->type == WS_REC_SIGNATURE ? WS_WIRE_OPTIONAL : 0, w->used, w->records, w->seq++);
+    ws_wire_seal(w->frame, w->type, is_optional(w->type) ? WS_WIRE_OPTIONAL : 0, w->used, w->records, w->seq++);
     fwrite(w->frame, 1, WS_WIRE_FRAME_BYTES + (size_t)w->used, w->out);
     w->used = w->records = 0;
 }

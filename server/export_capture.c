@@ -28,12 +28,13 @@ struct export
     struct ws_arena arena;
     struct ws_kernel_row *kernels; /* [kernel_count], by id; mangled in the arena */
     size_t kernel_count, kernel_cap;
+    const struct ws_kernel_row *kernel; /* whose instructions are being written */
     struct ws_process_row *processes;
     size_t process_count, process_cap;
     const char **uuids; /* of the session's devices */
     size_t uuid_count, uuid_cap;
     uint32_t next_text; /* of the segment */
-    struct texts names, keys, calls;
+    struct texts names, keys, calls; /* calls: rows of `text`, opcodes and source files, too */
     int64_t process_id;    /* being written; 0 = the launcher */
     int64_t devices[64];   /* row ids of the process's devices */
     uint32_t ordinals[64]; /* and what it calls them */
@@ -419,6 +420,40 @@ static int write_metric(void *state, const struct ws_metric_row *row)
     return err == 0 ? ws_capture_put_metric(&e->w, &rec) : err;
 }
 
+static int write_instruction(void *state, const struct ws_instruction_row *row)
+{
+    struct export *e = state;
+    const struct ws_kernel_row *k = e->kernel;
+    struct ws_rec_instruction rec = row->rec;
+    int err;
+    if (row->process_id != e->process_id)
+        return 0;
+    rec.device = ordinal_of(e, k->device_id);
+    rec.grid_x = k->launch.grid.x;
+    rec.grid_y = k->launch.grid.y;
+    rec.grid_z = k->launch.grid.z;
+    rec.block_x = k->launch.block.x;
+    rec.block_y = k->launch.block.y;
+    rec.block_z = k->launch.block.z;
+    rec.dynamic_smem_bytes = k->launch.dynamic_smem_bytes;
+    err = text_id(e, &e->names, k->id, k->mangled, &rec.name);
+    if (err == 0)
+        err = text_id(e, &e->calls, row->opcode_id, row->opcode, &rec.opcode);
+    if (err == 0 && row->file_id != 0)
+        err = text_id(e, &e->calls, row->file_id, row->file, &rec.file);
+    return err == 0 ? ws_capture_put_instruction(&e->w, &rec) : err;
+}
+
+static int write_instructions(struct export *e)
+{
+    int err = 0;
+    for (size_t i = 0; err == 0 && i < e->kernel_count; i++) {
+        e->kernel = &e->kernels[i];
+        err = ws_store_each_instruction(e->store, e->kernel->id, write_instruction, e);
+    }
+    return err;
+}
+
 static int write_api(struct export *e, const uint8_t *at, uint32_t length)
 {
     struct ws_rec_api rec;
@@ -529,6 +564,8 @@ static int write_process(struct export *e, const struct ws_process_row *p, bool 
         err = ws_store_each_profile(e->store, e->session_id, write_profile, e);
     if (err == 0)
         err = ws_store_each_metric(e->store, e->session_id, write_metric, e);
+    if (err == 0)
+        err = write_instructions(e);
     if (err == 0)
         err = ws_store_each_host(e->store, e->session_id, write_host, e);
     if (err == 0)

@@ -717,6 +717,43 @@ static int take_metric(struct ws_frames *in, const struct ws_rec_metric *rec)
     return ws_store_put_metric(in->store, profile_id, key->key_id, value);
 }
 
+/* --- instructions --- */
+
+/* Row of `text` of an interned text; 0: there is none. */
+static int find_text_row(struct ws_frames *in, uint32_t id, int64_t *row)
+{
+    struct text_entry *e = find_text(in, id);
+    int err = e && e->text_id == 0 ? ws_store_put_text(in->store, text_of(in, e), &e->text_id) : 0;
+    *row = err == 0 && e ? e->text_id : 0;
+    return err;
+}
+
+static int take_instruction(struct ws_frames *in, const struct ws_rec_instruction *rec)
+{
+    struct ws_rec_signature sig = {.name = rec->name,
+                                   .device = rec->device,
+                                   .grid_x = rec->grid_x,
+                                   .grid_y = rec->grid_y,
+                                   .grid_z = rec->grid_z,
+                                   .block_x = rec->block_x,
+                                   .block_y = rec->block_y,
+                                   .block_z = rec->block_z,
+                                   .dynamic_smem_bytes = rec->dynamic_smem_bytes};
+    struct sig_entry *e = NULL;
+    int64_t opcode = 0;
+    int64_t file = 0;
+    int err = find_kernel(in, &sig, &e);
+    if (err == 0)
+        err = find_text_row(in, rec->opcode, &opcode);
+    if (err == 0)
+        err = find_text_row(in, rec->file, &file);
+    if (err == 0 && opcode == 0) {
+        book(in, "instruction", "name-lost", 1);
+        return 0;
+    }
+    return err == 0 ? ws_store_add_instruction(in->store, in->agent->process_id, e->kernel_id, opcode, file, rec) : err;
+}
+
 /* --- the host --- */
 
 static int flush_host(struct ws_frames *in, uint16_t type)
@@ -770,18 +807,16 @@ KEEP(launch_call, WS_REC_LAUNCH_CALL)
 /* Names of calls are ids of the segment on the wire, and rows of `text` in the database. */
 static int take_api(struct ws_frames *in, const struct ws_rec_api *rec)
 {
-    struct text_entry *name = find_text(in, rec->name);
     struct ws_rec_api kept = *rec;
     size_t n = ws_wire_size_api(rec);
     uint8_t *at = NULL;
-    int err = 0;
-    if (name && name->text_id == 0)
-        err = ws_store_put_text(in->store, text_of(in, name), &name->text_id);
+    int64_t name = 0;
+    int err = find_text_row(in, rec->name, &name);
     if (err == 0)
         err = host_room(in, WS_REC_API, n, &at);
     if (err != 0)
         return err;
-    kept.name = name ? (uint32_t)name->text_id : 0;
+    kept.name = (uint32_t)name;
     ws_wire_put_api(&kept, at, n);
     return 0;
 }

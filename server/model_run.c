@@ -200,8 +200,45 @@ static void tell(const struct ws_model_job *job, const char *name, const struct 
         fprintf(stderr, "==WARPSIGHT== %" PRIu64 " more at other places of the kernel, not shown\n", r->issues_lost);
 }
 
-static int run_launch(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec, uint32_t k, uint32_t only)
+/* Where the source files of a module are. */
+struct sources {
+    const struct ws_model *model;
+    const char *folder;     /* of the PTX */
+    char path[WS_PATH_MAX]; /* of the file asked for last */
+    uint32_t number;        /* of it */
+    bool is_known;
+};
+
+/* A path of the line table, made absolute where a file is there: a bare name may lie beside the PTX, or in the folder
+ * above it. What is found nowhere keeps the name that it has. */
+static const char *find_source(void *state, uint32_t number)
 {
+    static const char *const places[] = {"", "../"};
+    struct sources *s = state;
+    char trial[2 * WS_PATH_MAX], *real = NULL;
+    uint32_t length = 0;
+    const char *name = ws_model_source_file(s->model, number, &length);
+    if (!name || length >= sizeof s->path)
+        return NULL;
+    if (s->is_known && s->number == number)
+        return s->path;
+    s->is_known = true;
+    s->number = number;
+    snprintf(s->path, sizeof s->path, "%.*s", (int)length, name);
+    for (size_t k = 0; name[0] != '/' && !real && k < sizeof places / sizeof *places; k++) {
+        snprintf(trial, sizeof trial, "%s/%s%s", s->folder, places[k], s->path);
+        real = realpath(trial, NULL);
+    }
+    if (real && strlen(real) < sizeof s->path)
+        snprintf(s->path, sizeof s->path, "%s", real);
+    free(real);
+    return s->path;
+}
+
+static int run_launch(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec, uint32_t k, uint32_t only,
+                      const char *folder)
+{
+    struct sources sources = {.model = model, .folder = folder};
     static uint8_t params[WS_SPEC_PARAMS_MAX];
     char error[WS_MODEL_ERROR_BYTES] = "", name[WS_SPEC_NAME_MAX];
     struct ws_model_launch launch;
@@ -227,6 +264,8 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     if (job->lines)
         print_lines(job->lines, name, &result);
     ws_emit_launch(job->emit, ws_model_kernel_name(model, launch.kernel), &launch, &result, ws_spec_registers(spec, k));
+    ws_emit_instructions(job->emit, ws_model_kernel_name(model, launch.kernel), &launch, &result, find_source,
+                         &sources);
     job->modelled++;
     for (uint32_t n = 0; n < result.issues_n; n++)
         *(result.issues[n].is_hint ? &job->hints : &job->errors) += 1;
@@ -235,7 +274,7 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     return WS_EXIT_OK;
 }
 
-static int run_all(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec)
+static int run_all(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec, const char *folder)
 {
     char error[WS_MODEL_ERROR_BYTES] = "";
     uint32_t only = UINT32_MAX;
@@ -247,7 +286,7 @@ static int run_all(struct ws_model_job *job, struct ws_model *model, struct ws_s
     if ((job->checks & WS_CHECK_UNINIT) && ws_spec_undefine(spec, model) != 0)
         return ws_cli_failed(job->command, "out of memory");
     for (uint32_t k = 0; k < ws_spec_launches(spec); k++) {
-        int one = run_launch(job, model, spec, k, only);
+        int one = run_launch(job, model, spec, k, only, folder);
         status = one != WS_EXIT_OK ? one : status;
     }
     if (ws_spec_save(spec, model, error) != 0)
@@ -282,8 +321,10 @@ int ws_model_job_spec(struct ws_model_job *job, const char *spec_path, const cha
         status = ws_cli_failed(job->command, "cannot read %s", ptx_path);
     else if (ws_model_new(ptx, ptx_n, &model, error) != 0)
         status = ws_cli_failed(job->command, "%s: %s", ptx_path, error);
+    else if (ws_path_parent(ptx_path, folder) != 0)
+        status = ws_cli_failed(job->command, "%s: the path is too long", ptx_path);
     else
-        status = run_all(job, model, spec);
+        status = run_all(job, model, spec, folder);
 out:
     ws_model_free(model);
     ws_spec_free(spec);

@@ -4,7 +4,7 @@
 -- computed on read. Times *_ns: int64 nanoseconds since the epoch. Metric values: SI base units.
 -- Read on: store.c (every statement), ingest.c (the only writer).
 PRAGMA application_id = 0x57534754; -- "WSGT"
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 CREATE TABLE session (
     id          INTEGER PRIMARY KEY,
@@ -184,6 +184,31 @@ CREATE TABLE metric (
     why        TEXT,
     CHECK ((value IS NULL) <> (why IS NULL)),
     PRIMARY KEY (profile_id, key_id)
+) STRICT, WITHOUT ROWID;
+
+-- What each instruction of a kernel did, summed over the launches that a process told of; since schema 3.
+-- Numbers of code, space and access: wire.h. A later kind of fact about an instruction is a table of its own.
+CREATE TABLE instruction (
+    kernel_id   INTEGER NOT NULL REFERENCES kernel(id) ON DELETE CASCADE,
+    process_id  INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    code        INTEGER NOT NULL, -- 1 PTX, 2 SASS
+    at          INTEGER NOT NULL, -- PTX: line of its text; SASS: byte offset in the function
+    space       INTEGER NOT NULL, -- 0 = no memory access
+    access      INTEGER NOT NULL,
+    opcode_id   INTEGER NOT NULL REFERENCES text(id),
+    file_id     INTEGER REFERENCES text(id), -- NULL: the code has no line table
+    line        INTEGER NOT NULL,
+    launches    INTEGER NOT NULL, -- in which it ran
+    runs        INTEGER NOT NULL, -- warps
+    lanes       INTEGER NOT NULL, -- threads
+    diverged    INTEGER NOT NULL,
+    requests    INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL,
+    sectors     INTEGER NOT NULL,
+    ideal_sectors INTEGER NOT NULL,
+    wavefronts  INTEGER NOT NULL,
+    ideal_wavefronts INTEGER NOT NULL,
+    PRIMARY KEY (kernel_id, process_id, code, at, space, access)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE status (

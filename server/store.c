@@ -41,6 +41,9 @@ static const char schema[] =
     "memory_clock_hz, memory_bus_bits, pcie_bytes_per_s, max_warps_per_sm, smem_bytes_per_sm, " \
     "smem_optin_bytes, regs_per_sm, async_engines"
 
+/* A count that grows; QUANTITY_MAX is its end. */
+#define SUM(column) #column " = min(" #column " + excluded." #column ", 9007199254740992)"
+
 /* X(name, SQL). Parameters are ?1, ?2, … in the order of the caller's arguments. */
 #define STATEMENTS(X)                                                                                               \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                                     \
@@ -109,6 +112,23 @@ static const char schema[] =
     X(PROFILE_FIND, "SELECT id FROM profile WHERE process_id = ?1 AND number = ?2")                                 \
     X(KEY_PUT, "INSERT INTO metric_key (key) VALUES (?1) ON CONFLICT (key) DO UPDATE SET key = key RETURNING id")   \
     X(METRIC_PUT, "INSERT OR REPLACE INTO metric (profile_id, key_id, value, why) VALUES (?1, ?2, ?3, ?4)")         \
+    X(INSTRUCTION_ADD,                                                                                              \
+      "INSERT INTO instruction (kernel_id, process_id, code, at, space, access, opcode_id, file_id, line, launches, " \
+      "runs, lanes, diverged, requests, bytes, sectors, ideal_sectors, wavefronts, ideal_wavefronts) VALUES (?1, ?2, " \
+      "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) "                              \
+      "ON CONFLICT (kernel_id, process_id, code, at, space, access) DO UPDATE SET " SUM(launches) ", " SUM(runs)    \
+      ", " SUM(lanes) ", " SUM(diverged) ", " SUM(requests) ", " SUM(bytes) ", " SUM(sectors) ", "                  \
+      SUM(ideal_sectors) ", " SUM(wavefronts) ", " SUM(ideal_wavefronts))                                           \
+    X(INSTRUCTIONS, "SELECT process_id, code, at, space, access, opcode_id, file_id, line, launches, runs, lanes, " \
+                    "diverged, requests, bytes, sectors, ideal_sectors, wavefronts, ideal_wavefronts, o.text, "     \
+                    "f.text FROM instruction JOIN text o ON o.id = opcode_id LEFT JOIN text f ON f.id = file_id "   \
+                    "WHERE kernel_id = ?1 ORDER BY process_id, code, at, space, access")                            \
+    X(INSTRUCTIONS_OF,                                                                                              \
+      "SELECT k.id, k.session_id FROM kernel me CROSS JOIN session s CROSS JOIN kernel k ON k.session_id = s.id "   \
+      "AND k.mangled = me.mangled AND k.grid_x = me.grid_x AND k.grid_y = me.grid_y AND k.grid_z = me.grid_z AND "  \
+      "k.block_x = me.block_x AND k.block_y = me.block_y AND k.block_z = me.block_z AND k.dynamic_smem_bytes = "    \
+      "me.dynamic_smem_bytes WHERE me.id = ?1 AND EXISTS (SELECT 1 FROM instruction WHERE kernel_id = k.id) "       \
+      "ORDER BY k.id <> me.id, s.id DESC LIMIT 1")                                                                  \
     X(STATUS_PUT, "INSERT INTO status (session_id, process_id, code, severity, message, remedy, count) "            \
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session_id, ifnull(process_id, 0), code, "      \
                   "message) DO UPDATE SET severity = excluded.severity, remedy = excluded.remedy, "                 \
@@ -433,6 +453,13 @@ static int configure(struct ws_store *s)
 /* What makes a database of version i + 1 one of version i + 2: new columns last, as schema.sql has them. */
 static const char *const upgrades[] = {
     "ALTER TABLE profile ADD COLUMN started_ns INTEGER NOT NULL DEFAULT 0;",
+    "CREATE TABLE instruction (kernel_id INTEGER NOT NULL REFERENCES kernel(id) ON DELETE CASCADE, process_id INTEGER "
+    "NOT NULL REFERENCES process(id) ON DELETE CASCADE, code INTEGER NOT NULL, at INTEGER NOT NULL, space INTEGER NOT "
+    "NULL, access INTEGER NOT NULL, opcode_id INTEGER NOT NULL REFERENCES text(id), file_id INTEGER REFERENCES "
+    "text(id), line INTEGER NOT NULL, launches INTEGER NOT NULL, runs INTEGER NOT NULL, lanes INTEGER NOT NULL, "
+    "diverged INTEGER NOT NULL, requests INTEGER NOT NULL, bytes INTEGER NOT NULL, sectors INTEGER NOT NULL, "
+    "ideal_sectors INTEGER NOT NULL, wavefronts INTEGER NOT NULL, ideal_wavefronts INTEGER NOT NULL, "
+    "PRIMARY KEY (kernel_id, process_id, code, at, space, access)) STRICT, WITHOUT ROWID;",
 };
 
 static int upgrade(struct ws_store *s, int64_t version)
@@ -1037,6 +1064,15 @@ int ws_store_put_metric(struct ws_store *store, int64_t profile_id, int64_t key_
                ws_why_code(ws_has(value) ? WS_WHY_NOT_VALID : (enum ws_why)value.why));
 }
 
+int ws_store_add_instruction(struct ws_store *store, int64_t process_id, int64_t kernel_id, int64_t opcode_id,
+                             int64_t file_id, const struct ws_rec_instruction *rec)
+{
+    return run(store, S_INSTRUCTION_ADD, "iiiiiiiziqqqqqqqqqq", kernel_id, process_id, (int64_t)rec->code,
+               (int64_t)rec->at, (int64_t)rec->space, (int64_t)rec->access, opcode_id, file_id, (int64_t)rec->line,
+               rec->launches, rec->runs, rec->lanes, rec->diverged, rec->requests, rec->bytes, rec->sectors,
+               rec->ideal_sectors, rec->wavefronts, rec->ideal_wavefronts);
+}
+
 int ws_store_put_ceiling(struct ws_store *store, const struct ws_rec_ceiling *rec)
 {
     double clock_hz = isfinite(rec->clock_hz) && rec->clock_hz > 0 ? rec->clock_hz : 0;
@@ -1108,6 +1144,7 @@ CALL(process_row);
 CALL(device_row);
 CALL(kernel_row);
 CALL(profile_row);
+CALL(instruction_row);
 CALL(metric_row);
 CALL(activity_chunk);
 CALL(host_chunk);
@@ -1394,6 +1431,64 @@ int ws_store_each_metric(struct ws_store *store, int64_t session_id,
 {
     struct call_metric_row call = {each, state};
     return each_row(store, S_METRICS, session_id, metric_of, &call);
+}
+
+static int instruction_of(sqlite3_stmt *st, void *state)
+{
+    struct call_instruction_row *call = state;
+    struct ws_instruction_row row = {
+        .process_id = sqlite3_column_int64(st, 0),
+        .opcode_id = sqlite3_column_int64(st, 5),
+        .file_id = sqlite3_column_int64(st, 6),
+        .opcode = text(st, 18),
+        .file = text(st, 19),
+        .rec = {.code = u32(st, 1),
+                .at = u32(st, 2),
+                .space = u32(st, 3),
+                .access = u32(st, 4),
+                .line = u32(st, 7),
+                .launches = u64(st, 8),
+                .runs = u64(st, 9),
+                .lanes = u64(st, 10),
+                .diverged = u64(st, 11),
+                .requests = u64(st, 12),
+                .bytes = u64(st, 13),
+                .sectors = u64(st, 14),
+                .ideal_sectors = u64(st, 15),
+                .wavefronts = u64(st, 16),
+                .ideal_wavefronts = u64(st, 17)},
+    };
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_instruction(struct ws_store *store, int64_t kernel_id,
+                              int (*each)(void *state, const struct ws_instruction_row *row), void *state)
+{
+    struct call_instruction_row call = {each, state};
+    return each_row(store, S_INSTRUCTIONS, kernel_id, instruction_of, &call);
+}
+
+struct kernel_place {
+    int64_t kernel_id, session_id;
+};
+
+static int place_of(sqlite3_stmt *st, void *state)
+{
+    struct kernel_place *place = state;
+    place->kernel_id = sqlite3_column_int64(st, 0);
+    place->session_id = sqlite3_column_int64(st, 1);
+    return 0;
+}
+
+int ws_store_find_instructions(struct ws_store *store, int64_t kernel_id, int64_t *found_id, int64_t *session_id)
+{
+    struct kernel_place place = {0, 0};
+    int err = each_row(store, S_INSTRUCTIONS_OF, kernel_id, place_of, &place);
+    if (err != 0 || place.kernel_id == 0)
+        return err != 0 ? err : -WS_ENOENT;
+    *found_id = place.kernel_id;
+    *session_id = place.session_id;
+    return 0;
 }
 
 static int activity_of(sqlite3_stmt *st, void *state)
@@ -1719,7 +1814,10 @@ static const char *const copies[] = {
     "INSERT INTO kernel SELECT * FROM src.kernel WHERE session_id = ?1",
     "INSERT INTO activity SELECT * FROM src.activity WHERE session_id = ?1",
     "INSERT INTO host SELECT * FROM src.host WHERE session_id = ?1",
-    "INSERT INTO text SELECT * FROM src.text WHERE EXISTS (SELECT 1 FROM host)",
+    ("INSERT INTO text SELECT * FROM src.text WHERE EXISTS (SELECT 1 FROM host) OR id IN (SELECT opcode_id FROM "
+     "src.instruction WHERE kernel_id IN (SELECT id FROM kernel) UNION SELECT file_id FROM src.instruction WHERE "
+     "kernel_id IN (SELECT id FROM kernel))"),
+    "INSERT INTO instruction SELECT * FROM src.instruction WHERE kernel_id IN (SELECT id FROM kernel)",
     "INSERT INTO profile SELECT * FROM src.profile WHERE session_id = ?1",
     ("INSERT INTO metric_key SELECT * FROM src.metric_key WHERE id IN (SELECT m.key_id FROM src.metric m, profile p "
      "WHERE p.id = m.profile_id)"),

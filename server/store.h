@@ -136,6 +136,10 @@ int ws_store_put_metric_key(struct ws_store *store, struct ws_text key, int64_t 
 /* A value that is not finite is stored as "not-valid". */
 int ws_store_put_metric(struct ws_store *store, int64_t profile_id, int64_t key_id, struct ws_value value);
 
+/* Added to what the process told of that instruction before. file_id 0: no line table. */
+int ws_store_add_instruction(struct ws_store *store, int64_t process_id, int64_t kernel_id, int64_t opcode_id,
+                             int64_t file_id, const struct ws_rec_instruction *rec);
+
 /* process_id 0: of the session as a whole. */
 int ws_store_put_status(struct ws_store *store, int64_t session_id, int64_t process_id,
                         const struct ws_rec_status *rec);
@@ -239,6 +243,18 @@ struct ws_metric_row {
 /* By kernel id, process id, profile number, key: an order that does not depend on when rows came. */
 int ws_store_each_metric(struct ws_store *store, int64_t session_id,
                          int (*each)(void *state, const struct ws_metric_row *row), void *state);
+
+struct ws_instruction_row {
+    int64_t process_id, opcode_id, file_id; /* ids of texts; file_id 0: no line table */
+    const char *opcode, *file;              /* file "": none */
+    struct ws_rec_instruction rec;          /* texts and geometry 0: see the kernel */
+};
+/* Of one kernel, by process id and then in the order of the code. */
+int ws_store_each_instruction(struct ws_store *store, int64_t kernel_id,
+                              int (*each)(void *state, const struct ws_instruction_row *row), void *state);
+/* The kernel whose instructions tell of this one: itself, else one of the same signature in the newest session that
+ * has any. -WS_ENOENT: nothing is known of its instructions. */
+int ws_store_find_instructions(struct ws_store *store, int64_t kernel_id, int64_t *found_id, int64_t *session_id);
 
 struct ws_activity_chunk {
     int64_t id;

@@ -43,7 +43,7 @@ static uint8_t *reserve(struct ws_emit *e, size_t more)
     return e->bytes + e->n;
 }
 
-/* A frame with one record. */
+/* A frame with one record. An older daemon passes over instructions: everything else stands without them. */
 #define PUT(e, name, type, rec)                                                                \
     do {                                                                                       \
         size_t size = ws_wire_size_##name(rec);                                                \
@@ -52,7 +52,8 @@ static uint8_t *reserve(struct ws_emit *e, size_t more)
         if (put == 0) {                                                                        \
             (e)->has_failed = true;                                                            \
         } else {                                                                               \
-            ws_wire_seal(put_at, type, 0, (uint32_t)put, 1, (e)->seq++);                       \
+            ws_wire_seal(put_at, type, (type) == WS_REC_INSTRUCTION ? WS_WIRE_OPTIONAL : 0,    \
+                         (uint32_t)put, 1, (e)->seq++);                                        \
             (e)->n += WS_WIRE_FRAME_BYTES + put;                                               \
             (e)->records++;                                                                    \
         }                                                                                      \
@@ -213,6 +214,60 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
             emit, "model-fp-lower-bound", 0,
             "a kernel divides or takes roots: SASS adds floating-point work there that the model does not see",
             "measure on a GPU for the exact FLOP", 1);
+}
+
+/* Where a kind of memory work goes, and what it does there. */
+static const struct {
+    uint32_t space, access;
+} kinds[WS_MODEL_KIND_COUNT] = {
+    [WS_MODEL_GLOBAL_LD] = {WS_SPACE_GLOBAL, WS_MEMORY_OP_LOAD},
+    [WS_MODEL_GLOBAL_ST] = {WS_SPACE_GLOBAL, WS_MEMORY_OP_STORE},
+    [WS_MODEL_SHARED_LD] = {WS_SPACE_SHARED, WS_MEMORY_OP_LOAD},
+    [WS_MODEL_SHARED_ST] = {WS_SPACE_SHARED, WS_MEMORY_OP_STORE},
+    [WS_MODEL_LOCAL_LD] = {WS_SPACE_LOCAL, WS_MEMORY_OP_LOAD},
+    [WS_MODEL_LOCAL_ST] = {WS_SPACE_LOCAL, WS_MEMORY_OP_STORE},
+    [WS_MODEL_GLOBAL_ATOMIC] = {WS_SPACE_GLOBAL, WS_MEMORY_OP_ATOMIC},
+    [WS_MODEL_GLOBAL_RED] = {WS_SPACE_GLOBAL, WS_MEMORY_OP_ATOMIC},
+    [WS_MODEL_SHARED_ATOMIC] = {WS_SPACE_SHARED, WS_MEMORY_OP_ATOMIC},
+    [WS_MODEL_CONST_LD] = {WS_SPACE_CONSTANT, WS_MEMORY_OP_LOAD},
+    [WS_MODEL_ASYNC_COPY] = {WS_SPACE_GLOBAL, WS_MEMORY_OP_ASYNC_COPY},
+};
+
+void ws_emit_instructions(struct ws_emit *emit, const char *name, const struct ws_model_launch *launch,
+                          const struct ws_model_result *result, const char *(*file_of)(void *state, uint32_t number),
+                          void *state)
+{
+    struct ws_rec_instruction i = {.code = WS_CODE_PTX, .launches = 1};
+    i.name = string_id(emit, name);
+    i.grid_x = launch->grid[0];
+    i.grid_y = launch->grid[1];
+    i.grid_z = launch->grid[2];
+    i.block_x = launch->block[0];
+    i.block_y = launch->block[1];
+    i.block_z = launch->block[2];
+    i.dynamic_smem_bytes = launch->dynamic_smem_bytes;
+    for (uint32_t k = 0; k < result->rows_n; k++) {
+        const struct ws_model_row *row = &result->rows[k];
+        const char *file = row->runs && row->source_line ? file_of(state, row->source_file) : NULL;
+        if (row->runs == 0)
+            continue;
+        i.at = row->ptx_line;
+        i.opcode = string_id(emit, row->opcode);
+        i.file = file ? string_id(emit, file) : 0;
+        i.line = file ? row->source_line : 0;
+        i.space = row->is_memory ? kinds[row->kind].space : WS_SPACE_NONE;
+        i.access = row->is_memory ? kinds[row->kind].access : WS_MEMORY_OP_NONE;
+        i.runs = row->runs;
+        i.lanes = row->lanes;
+        i.diverged = row->diverged;
+        i.requests = row->memory.requests;
+        i.bytes = row->memory.bytes;
+        i.sectors = row->memory.sectors;
+        i.ideal_sectors = row->memory.ideal_sectors;
+        i.wavefronts = row->memory.wavefronts;
+        i.ideal_wavefronts = row->memory.ideal_wavefronts;
+        PUT(emit, instruction, WS_REC_INSTRUCTION, &i);
+    }
 }
 
 void ws_emit_status(struct ws_emit *emit, const char *code, uint32_t severity, const char *message, const char *remedy,

@@ -43,6 +43,12 @@ struct ws_emit *ws_emit_new(const struct ws_emit_session *session, const struct 
 void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_model_launch *launch,
                     const struct ws_model_result *result, uint32_t regs_per_thread);
 
+/* What each instruction of that launch did that ran: an INSTRUCTION record each.
+ *   file_of  path of the source of a row's source_file, NUL-ended, lent until its next call; NULL = none */
+void ws_emit_instructions(struct ws_emit *emit, const char *name, const struct ws_model_launch *launch,
+                          const struct ws_model_result *result, const char *(*file_of)(void *state, uint32_t number),
+                          void *state);
+
 /* A line for the report's warnings; severity 0 info, 1 warning, 2 error. */
 void ws_emit_status(struct ws_emit *emit, const char *code, uint32_t severity, const char *message, const char *remedy,
                     uint64_t count);

@@ -155,6 +155,17 @@ const char *ws_model_kernel_name(const struct ws_model *model, uint32_t index)
     return index < model->kernels_n ? model->names[index] : NULL;
 }
 
+const char *ws_model_source_file(const struct ws_model *model, uint32_t number, uint32_t *length)
+{
+    const struct ptx_module *p = model->module;
+    for (uint32_t k = 0; k < p->files_n; k++)
+        if (p->files[k].number == number) {
+            *length = p->files[k].path.length;
+            return p->files[k].path.at;
+        }
+    return NULL;
+}
+
 /* --- names --- */
 
 /* The source name inside a mangled one: "bar" of _ZN3foo3barE…; the whole name when it is not mangled. */

@@ -28,6 +28,10 @@ const char *ws_model_kernel_name(const struct ws_model *model, uint32_t index);
  * one that contains it. -WS_ENOENT, -WS_EINVAL when several fit. */
 int ws_model_find(const struct ws_model *model, const char *name, uint32_t *index);
 
+/* The path that the line table (.file) gives a row's source_file; not NUL-ended, lent until ws_model_free. NULL:
+ * the number is not in it. */
+const char *ws_model_source_file(const struct ws_model *model, uint32_t number, uint32_t *length);
+
 /* Parameters of a kernel. */
 struct ws_model_param {
     uint32_t offset, bytes, align;

@@ -13,6 +13,29 @@ static void put_work(struct capture *c)
         put_text(c, 20 + i, keys[i]);
 }
 
+/* What an instruction of text `name` did; opcode and file are texts, too. */
+static void put_line(struct capture *c, uint32_t name, uint32_t opcode, uint32_t file, uint32_t at, uint64_t sectors)
+{
+    struct ws_rec_instruction rec = {.name = name,
+                                     .grid_x = 20,
+                                     .grid_y = 1,
+                                     .grid_z = 1,
+                                     .block_x = 128,
+                                     .block_y = 1,
+                                     .block_z = 1,
+                                     .code = WS_CODE_PTX,
+                                     .at = at,
+                                     .opcode = opcode,
+                                     .file = file,
+                                     .line = file ? 12 : 0,
+                                     .space = WS_SPACE_GLOBAL,
+                                     .access = WS_MEMORY_OP_LOAD,
+                                     .launches = 1,
+                                     .runs = 9,
+                                     .sectors = sectors};
+    put_instruction(c, &rec);
+}
+
 /* Two processes that number their devices, texts and profiles each for itself, a launcher, and every kind of record. */
 static struct capture everything(void)
 {
@@ -75,6 +98,11 @@ static struct capture everything(void)
     put_memset(&c, &set);
     put_api(&c, &api);
     put_sync(&c, &sync);
+    put_text(&c, 30, "ld.global.f32");
+    put_text(&c, 31, "/src/sort.cu");
+    put_line(&c, 1, 30, 31, 7, 100);
+    put_line(&c, 1, 30, 31, 7, 11); /* the next launch */
+    put_line(&c, 1, 30, 0, 8, 5);
     put_status(&c, &status);
     put_loss(&c, &loss);
     put_cost(&c, &cost);
@@ -91,6 +119,9 @@ static struct capture everything(void)
     put_value(&c, 1, 2, 0.7);
     put_counters(&c, 2, 3, 20);
     put_value(&c, 2, 2, 0.2);
+    put_text(&c, 4, "/src/sort.cu");
+    put_text(&c, 5, "ld.global.f32");
+    put_line(&c, 3, 5, 4, 7, 1000);
     put_status(&c, &status);
     /* no BYE: it was killed */
     c.seq = 0;
@@ -151,7 +182,7 @@ TEST(an_exported_session_imports_to_the_same_report)
 }
 
 struct raw {
-    uint64_t rows[4], host, contexts;
+    uint64_t rows[4], host, contexts, lines, sectors;
     int64_t sum;
 };
 
@@ -175,12 +206,37 @@ static int add_host(void *state, const struct ws_host_chunk *chunk)
     return 0;
 }
 
+static int add_line(void *state, const struct ws_instruction_row *row)
+{
+    struct raw *r = state;
+    r->lines++;
+    r->sectors += row->rec.sectors * row->rec.launches;
+    CHECK_STR(row->opcode, "ld.global.f32");
+    CHECK_STR(row->file, row->rec.line == 12 ? "/src/sort.cu" : "");
+    return 0;
+}
+
+struct lines {
+    struct ws_store *store;
+    struct raw *raw;
+};
+
+static int add_lines(void *state, const struct ws_kernel_row *row)
+{
+    const struct lines *l = state;
+    return ws_store_each_instruction(l->store, row->id, add_line, l->raw);
+}
+
 static struct raw raw_of(const char *db)
 {
     struct ws_store *store = open_reader_of(db);
     struct raw r = {.host = 0};
+    struct lines lines;
     CHECK_INT(ws_store_each_activity(store, 1, add_activity, &r), 0);
     CHECK_INT(ws_store_each_host(store, 1, add_host, &r), 0);
+    lines.store = store;
+    lines.raw = &r;
+    CHECK_INT(ws_store_each_kernel(store, 1, add_lines, &lines), 0);
     ws_store_close(store);
     return r;
 }
@@ -200,6 +256,8 @@ TEST(an_exported_session_keeps_every_execution_and_every_record_of_the_host)
     CHECK_INT(a.rows[WS_ACTIVITY_MEMCPY], 1);
     CHECK_INT(a.rows[WS_ACTIVITY_MEMSET], 1);
     CHECK_INT(a.host, 2);
+    CHECK_INT(a.lines, 3);
+    CHECK_INT(a.sectors, 2 * 111 + 5 + 1000);
     CHECK(memcmp(&a, &b, sizeof a) == 0);
     free(c.bytes);
     free(again.bytes);

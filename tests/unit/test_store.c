@@ -68,7 +68,7 @@ static int sessions_in(struct ws_store *s)
 TEST(schema_and_statements_agree)
 {
     struct ws_store *s;
-    CHECK_INT(ws_store_schema_version(), 2);
+    CHECK_INT(ws_store_schema_version(), 3);
     REQUIRE(open_store(&s, scratch_file("db"), WS_STORE_WRITE) == 0); /* prepares every statement */
     ws_store_close(s);
 }
@@ -185,18 +185,142 @@ TEST(a_newer_database_is_refused_and_left_alone)
     CHECK_INT(files_like("corrupt"), 0);
 }
 
+/* What makes today's schema the older one: schema.sql says since when a thing is there. */
+static const char to_schema_2[] = "DROP TABLE instruction; PRAGMA user_version = 2";
+static const char to_schema_1[] =
+    "DROP TABLE instruction; ALTER TABLE profile DROP COLUMN started_ns; PRAGMA user_version = 1";
+
 TEST(an_older_database_is_brought_up_to_date_by_whoever_opens_it)
 {
     const char *path = scratch_file("db");
     struct ws_store *s;
     make_database(path);
-    change(path, "ALTER TABLE profile DROP COLUMN started_ns; PRAGMA user_version = 1");
+    change(path, to_schema_1);
     REQUIRE(open_store(&s, path, WS_STORE_READ) == 0);
     CHECK_INT(sessions_in(s), 1);
     ws_store_close(s);
-    change(path, "ALTER TABLE profile DROP COLUMN started_ns; PRAGMA user_version = 1");
+    change(path, to_schema_1);
     REQUIRE(open_store(&s, path, WS_STORE_WRITE) == 0);
     CHECK_INT(sessions_in(s), 1);
+    ws_store_close(s);
+    change(path, to_schema_2);
+    REQUIRE(open_store(&s, path, WS_STORE_READ) == 0);
+    CHECK_INT(sessions_in(s), 1);
+    ws_store_close(s);
+}
+
+/* Every table and column of a database as one text; free it. */
+static char *shape_of(const char *path)
+{
+    static const char sql[] = "SELECT group_concat(line, char(10)) FROM (SELECT m.name || ' ' || p.cid || ' ' || p.name "
+                              "|| ' ' || p.type || ' ' || p.\"notnull\" || ' ' || p.pk || ' ' || ifnull(p.dflt_value, '') "
+                              "AS line FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table' "
+                              "ORDER BY m.name, p.cid)";
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    char *shape;
+    CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+    CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    CHECK_INT(sqlite3_step(st), SQLITE_ROW);
+    shape = strdup((const char *)sqlite3_column_text(st, 0));
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return shape;
+}
+
+TEST(a_database_brought_up_to_date_has_the_tables_of_a_new_one)
+{
+    const char *path = scratch_file("db");
+    struct ws_store *s;
+    char *made;
+    char *upgraded;
+    make_database(path);
+    made = shape_of(path);
+    change(path, to_schema_1);
+    REQUIRE(open_store(&s, path, WS_STORE_WRITE) == 0);
+    ws_store_close(s);
+    upgraded = shape_of(path);
+    CHECK(strstr(made, "instruction 0 kernel_id INTEGER 1 1") != NULL);
+    CHECK_STR(upgraded, made);
+    free(made);
+    free(upgraded);
+}
+
+struct told {
+    unsigned rows;
+    uint64_t launches, sectors, bytes;
+};
+
+static int count_instruction(void *state, const struct ws_instruction_row *row)
+{
+    struct told *t = state;
+    t->rows++;
+    t->launches += row->rec.launches;
+    t->sectors += row->rec.sectors;
+    t->bytes += row->rec.bytes;
+    CHECK_STR(row->opcode, "ld.global.f32");
+    CHECK_STR(row->file, row->rec.at == 7 ? "/src/k.cu" : "");
+    return 0;
+}
+
+static int64_t put_kernel_of(struct ws_store *s, const char *token, uint32_t grid, int64_t *process)
+{
+    struct ws_rec_signature sig = {.device = 0xffffffffu, .grid_x = grid, .grid_y = 1, .grid_z = 1, .block_x = 1};
+    char agent[33] = AGENT_A;
+    int64_t session = 0;
+    int64_t kernel = 0;
+    agent[0] = *token;
+    if (ws_store_find_token(s, ws_text_of(token), &session) != 0)
+        CHECK_INT(ws_store_add_session(s, ws_text_of(token), "modelled", &session), 0);
+    CHECK_INT(ws_store_put_process(s, session, agent, 1, NULL, process), 0);
+    CHECK_INT(ws_store_put_kernel(s, session, 0, ws_text_of("_Z1kPf"), &sig, &kernel), 0);
+    return kernel;
+}
+
+TEST(what_instructions_did_adds_up_and_stands_for_the_same_launch_in_other_sessions)
+{
+    struct ws_rec_instruction rec = {.code = WS_CODE_PTX, .at = 7, .space = WS_SPACE_GLOBAL, .line = 3};
+    struct told told = {0, 0, 0, 0};
+    struct ws_store *s;
+    int64_t process;
+    int64_t known;
+    int64_t alike;
+    int64_t other_shape;
+    int64_t opcode = 0;
+    int64_t file = 0;
+    int64_t found = 0;
+    int64_t session = 0;
+    REQUIRE(open_store(&s, scratch_file("db"), WS_STORE_WRITE) == 0);
+    REQUIRE(ws_store_begin(s) == 0);
+    alike = put_kernel_of(s, "b measured", 5, &process);
+    other_shape = put_kernel_of(s, "b measured", 6, &process);
+    known = put_kernel_of(s, "a modelled", 5, &process);
+    CHECK_INT(ws_store_find_instructions(s, known, &found, &session), -WS_ENOENT);
+    CHECK_INT(ws_store_put_text(s, ws_text_of("ld.global.f32"), &opcode), 0);
+    CHECK_INT(ws_store_put_text(s, ws_text_of("/src/k.cu"), &file), 0);
+    rec.launches = 1;
+    rec.sectors = 40;
+    CHECK_INT(ws_store_add_instruction(s, process, known, opcode, file, &rec), 0);
+    rec.sectors = 2;
+    rec.bytes = UINT64_MAX; /* a hostile count must not overflow a sum */
+    CHECK_INT(ws_store_add_instruction(s, process, known, opcode, file, &rec), 0);
+    CHECK_INT(ws_store_add_instruction(s, process, known, opcode, file, &rec), 0);
+    rec.at = 8;
+    CHECK_INT(ws_store_add_instruction(s, process, known, opcode, 0, &rec), 0);
+    CHECK_INT(ws_store_each_instruction(s, known, count_instruction, &told), 0);
+    CHECK_INT(told.rows, 2);
+    CHECK_INT(told.launches, 4);
+    CHECK_INT(told.sectors, 46);
+    CHECK_INT(told.bytes, 2ull << 53);
+    CHECK_INT(ws_store_find_instructions(s, known, &found, &session), 0);
+    CHECK_INT(found, known);
+    CHECK_INT(ws_store_find_instructions(s, alike, &found, &session), 0);
+    CHECK_INT(found, known);
+    CHECK_INT(ws_store_find_instructions(s, other_shape, &found, &session), -WS_ENOENT);
+    REQUIRE(ws_store_commit(s) == 0);
+    /* They go with their session. */
+    CHECK_INT(ws_store_delete_session(s, session), 0);
+    CHECK_INT(ws_store_find_instructions(s, alike, &found, &session), -WS_ENOENT);
     ws_store_close(s);
 }
 

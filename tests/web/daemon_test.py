@@ -868,6 +868,84 @@ def unknown_words_in_a_request_are_refused_everywhere(d):
         own.stop()
 
 
+def source_of(d, session, name):
+    k = next(x for x in d.json("sessions/%d/kernels?metrics=all" % session)["kernels"] if x["name"] == name)
+    return k, d.json("sessions/%d/kernels/%d/source" % (session, k["id"]))
+
+
+@test
+def instructions_add_up_to_the_counts_of_their_kernel_and_stand_on_lines(d):
+    own = recorded("h200-kernels")
+    try:
+        subprocess.check_call([PROGRAM, "kernels", "model", "transpose", "-q"], env=own.env, stdout=subprocess.DEVNULL)
+        wait_for(lambda: len(own.json("sessions")["sessions"]) == 2)
+        modelled = own.json("sessions")["sessions"][0]["id"]
+        for name in "transpose_tile<32>", "transpose_tile<33>", "transpose_naive":
+            k, s = source_of(own, modelled, name)
+            assert s["from"] == {"session": modelled, "name": "kernels-model", "source": "modelled", "kernel": k["id"]}
+
+            def total(key, space, access):
+                return sum(i[key] for i in s["instructions"] if (i["space"], i["access"]) == (space, access))
+            for metric, what in (("gld_requests", ("requests", "global", "load")), ("gld_sectors", ("sectors", "global", "load")),
+                                 ("gst_sectors", ("sectors", "global", "store")),
+                                 ("shared_ld_wavefronts", ("wavefronts", "shared", "load"))):
+                assert total(*what) == k["metrics"][metric]["value"], (name, metric)
+            file = s["files"][0]
+            assert file["path"].endswith("kernels/transpose.cu") and file["why"] is None and file["first"] >= 1
+            hot = max(s["instructions"], key=lambda i: i["sectors"] - i["ideal_sectors"] + i["wavefronts"] - i["ideal_wavefronts"])
+            wasted = hot["sectors"] - hot["ideal_sectors"] + hot["wavefronts"] - hot["ideal_wavefronts"]
+            assert (wasted > 0) == (name != "transpose_tile<33>") and s["launches"] == 1
+            assert wasted == 0 or "out[" in file["lines"][hot["line"] - file["first"]], hot
+        # The measured kernel of the same launch shows them, and says whose they are.
+        k, s = source_of(own, 1, "transpose_tile<32>")
+        assert s["kernel"] == k["id"] and s["from"]["session"] == modelled and s["instructions"]
+        k, s = source_of(own, 1, "vec_add")
+        assert s["from"] is None and s["instructions"] == [] and s["files"] == []
+        assert own.ask("/api/v1/sessions/1/kernels/9999/source").status == 404
+        assert own.ask("/api/v1/sessions/99/kernels/1/source").status == 404
+        assert own.ask("/api/v1/sessions/1/kernels/%d/source" % k["id"]).headers["Cache-Control"] == "no-store"
+    finally:
+        own.stop()
+
+
+@test
+def only_source_files_of_the_line_table_are_read(d):
+    own = Daemon()
+    folder, named = own.folder, {}
+    with open(os.path.join(folder, "big.cu"), "w") as f:
+        f.write("// a line\n" * 500000)
+    os.mkfifo(os.path.join(folder, "pipe.cu"))
+    os.mkdir(os.path.join(folder, "folder.cu"))
+    with open(os.path.join(folder, "secret"), "w") as f:
+        f.write("password\n" * 40)
+    with open(os.path.join(folder, "good.cu"), "wb") as f:
+        f.write(b"// </script> \xff\r\n" * 40 + b"x" * 9000)
+    try:
+        subprocess.check_call([PROGRAM, "kernels", "model", "transpose", "-q"], env=own.env, stdout=subprocess.DEVNULL)
+        wait_for(lambda: len(own.json("sessions")["sessions"]) == 1)
+        kid = own.json("sessions/1/kernels")["kernels"][0]["id"]
+        was = own.json("sessions/1/kernels/%d/source" % kid)["files"][0]["path"]
+        for path in ("/etc/passwd", folder + "/secret", folder + "/big.cu", folder + "/pipe.cu", folder + "/folder.cu",
+                     folder + "/none.cu", "transpose.cu", "../transpose.cu", "/dev/zero", "/", "", folder + "/good.cu"):
+            db = sqlite3.connect(own.db, timeout=10)
+            db.execute("UPDATE text SET text = ? WHERE text = ?", (path, was))
+            db.commit()
+            db.close()
+            was = path
+            file = own.json("sessions/1/kernels/%d/source" % kid)["files"][0]
+            assert file["path"] == path
+            named[path] = file["why"]
+            assert (file["lines"] == []) == (file["why"] is not None), (path, file)
+        assert "4 MiB" in named[folder + "/big.cu"] and "not on this machine" in named[folder + "/none.cu"], named
+        assert [p for p, why in named.items() if why is None] == [folder + "/good.cu"], named
+        assert file["changed"] is False  # it was written before the model ran
+        os.utime(folder + "/good.cu", (time.time() + 5, time.time() + 5))
+        assert own.json("sessions/1/kernels/%d/source" % kid)["files"][0]["changed"] is True
+        assert file["lines"][0] == "// </script> \ufffd" and max(len(x) for x in file["lines"]) <= 500
+    finally:
+        own.stop()
+
+
 @test
 def occupancy_agrees_with_the_command(d):
     o = d.json("occupancy?cc=9.0&threads=256&regs=128")["occupancy"]

@@ -9,6 +9,8 @@ const { csvCell } = await load("export.js");
 const t = await load("charts/timeline-data.js");
 const v = await load("verdict.js");
 const { score } = await load("fuzzy.js");
+const src = await load("lines.js");
+const sc = await load("scale.js");
 const S = "\u202f";
 
 test("numbers have three significant digits and the unit's prefix", () => {
@@ -157,4 +159,44 @@ test("a range clips what sticks out of it", () => {
   assert.equal(r.kinds.memcpy, 2);
   assert.equal(r.kinds.kernel, 8);
   assert.deepEqual([...r.kernels].map(([k, e]) => [k, e.busy]), [[7, 7], [8, 1]]);
+});
+
+test("scales hit their ends, and ticks are round and inside", () => {
+  const x = sc.scaleLinear([10, 30], [100, 0]), l = sc.scaleLog([0.01, 100], [0, 400]);
+  assert.deepEqual([x(10), x(30), x(20)], [100, 0, 50]);
+  assert.deepEqual([0.01, 1, 100].map((v) => Math.round(l(v) * 1e6) / 1e6), [0, 200, 400]);
+  assert.equal(sc.scaleLinear([5, 5], [0, 10])(5), 0, "a point has a place, too");
+  assert.deepEqual(sc.ticks([0, 11], 4), [0, 5, 10]);
+  assert.deepEqual(sc.ticks([0, 0], 4), []);
+  for (let i = 0; i < 500; i++) {
+    const top = 10 ** (Math.random() * 14), t = sc.ticks([0, top], 4);
+    assert.ok(t.length >= 2 && t.length <= 8 && t[0] === 0 && t.at(-1) <= top * (1 + 1e-9), `${top}: ${t}`);
+    assert.ok(t.every((v) => Number(v.toPrecision(2)) === v), String(t));
+  }
+});
+
+test("instructions add up to lines, a launch each, and the hottest line is the wasteful one", () => {
+  const ins = (over) => ({ code: "ptx", at: 1, opcode: "ld.global.f32", file: 0, line: 5, space: "global", access: "load", launches: 2, runs: 20, lanes: 640, diverged: 0, requests: 20, bytes: 2560, sectors: 80, ideal_sectors: 80, wavefronts: 0, ideal_wavefronts: 0, ...over });
+  const d = { launches: 2, files: [{ path: "/a.cu", first: 4, lines: ["x", "a[i]", "b[i]"] }], instructions: [
+    ins({}), ins({ at: 2, line: 6, sectors: 640 }), ins({ at: 2, line: 6, sectors: 0, ideal_sectors: 0, requests: 0 }), ins({ at: 3, file: null, line: null, sectors: 2 }),
+  ] };
+  const { lines, total } = src.linesOf(d);
+  assert.deepEqual(lines.map((l) => [l.line, l.text, l.sectors, l.requests, l.excess, l.instructions.length]), [[5, "a[i]", 40, 10, 0, 1], [6, "b[i]", 320, 10, 280, 1]]);
+  assert.equal(total.sectors, 361);
+  assert.equal(src.mainHeat(total), "excess");
+  assert.deepEqual(src.hottest(lines, "excess").map((l) => l.line), [6]);
+  assert.equal(src.mainHeat({ ...total, excess: 1 }), "sectors");
+  assert.equal(src.mainHeat({ ...total, excess: 0, sectors: 0, wavefronts: 32, conflicts: 31 }), "conflicts");
+  assert.equal(src.linesOf({ launches: 0, files: [], instructions: [] }).lines.length, 0);
+});
+
+test("a file is shown around the lines that have facts, folded between, and no line twice", () => {
+  assert.deepEqual(src.stretches([2, 5, 40], 41), [[1, 8], [37, 41]]);
+  assert.deepEqual(src.stretches([], 10), []);
+  for (let i = 0; i < 300; i++) {
+    const n = [...new Set(Array.from({ length: 8 }, () => 1 + Math.floor(Math.random() * 60)))].sort((a, b) => a - b), s = src.stretches(n, 60);
+    const flat = s.flatMap(([a, b]) => Array.from({ length: b - a + 1 }, (_, j) => a + j));
+    assert.equal(new Set(flat).size, flat.length);
+    assert.ok(n.every((x) => flat.includes(x)) && flat.every((x) => x >= 1 && x <= 60));
+  }
 });

@@ -624,3 +624,53 @@ test("a modelled session beside a recorded one: counts equal side by side, what 
   await close(kernel);
   await e.stop();
 });
+
+test("the source of a kernel: hottest line first, by keys and in the link; the measured kernel shows the model's lines", { skip }, async () => {
+  const e = await daemon({ files: [recorded.find((f) => f.endsWith("h200-kernels.wscap")), modelled(["transpose"])], own: true });
+  const list = (await getJson(e, "/sessions?limit=10")).sessions, measured = list.find((s) => s.source === "recorded").id;
+  const of = async (name) => (await getJson(e, `/sessions/${measured}/kernels?filter=name:${encodeURIComponent(name)}`)).kernels[0].id;
+  const k = await of("transpose_tile<32>"), want = await getJson(e, `/sessions/${measured}/kernels/${k}/source`);
+  const extra = new Map();
+  for (const i of want.instructions) extra.set(i.line, (extra.get(i.line) ?? 0) + i.wavefronts - i.ideal_wavefronts);
+  const hot = [...extra].sort((a, b) => b[1] - a[1])[0][0];
+  const page = await open(`${e.url}/sessions/${measured}/kernels/${k}`);
+  // From the answer at the top to the line.
+  await page.click(`.answerbox button:has-text("line ${hot} of transpose.cu")`);
+  await page.waitForURL((u) => u.searchParams.get("line") === `0:${hot}`);
+  const row = page.locator(`#source tr[data-line="0:${hot}"]`);
+  assert.match(await row.innerText(), /out\[row/);
+  assert.ok((await row.getAttribute("class")).includes("at"));
+  assert.match(await page.innerText("#source"), /ld\.shared\.f32/, "its instructions are open");
+  assert.equal(await page.locator("#source .mark.modelled").count(), 1, "what is predicted is marked so");
+  assert.match(await page.innerText("#source .hint"), /session \d+, as the SIMT model predicts/);
+  await page.click('#source .segment button:has-text("Instructions")');
+  await page.waitForURL(/heat=runs/);
+  const seen = [];
+  for (let i = 0; i < 3; i++) {
+    await page.keyboard.press("n");
+    await page.waitForFunction((was) => document.querySelector("#source tr.at")?.dataset.line !== was, seen.at(-1) ?? "none");
+    seen.push(await page.locator("#source tr.at").getAttribute("data-line"));
+  }
+  const runs = new Map();
+  for (const i of want.instructions) runs.set(i.line, (runs.get(i.line) ?? 0) + i.runs);
+  const order = seen.map((s) => runs.get(Number(s.slice(2))));
+  assert.ok(new Set(seen).size === 3 && order.every((x, i) => i === 0 || x <= order[i - 1]), seen.join());
+  await page.keyboard.press("p");
+  await page.waitForFunction((was) => document.querySelector("#source tr.at")?.dataset.line === was, seen[1]);
+  const other = await open(page.url());
+  assert.equal(await other.locator("#source tr.at").getAttribute("data-line"), seen[1], "the link brings line and heat back");
+  await close(other);
+  // The same as a table.
+  await page.click("#source details.twin summary");
+  assert.equal(await page.locator("#source details.twin tbody tr").count(), extra.size);
+  assert.deepEqual(await violations(page), []);
+  clean(page);
+  // Without such facts: what gives them.
+  await page.goto(`${e.url}/sessions/${measured}/kernels/${await of("vec_add")}`);
+  await page.waitForSelector("#source .cmd");
+  assert.match(await page.innerText("#source"), /warpsight model --ptx[^]*-lineinfo|-lineinfo[^]*warpsight model --ptx/);
+  assert.equal(await page.locator('.answerbox:has-text("Where?")').count(), 0);
+  clean(page);
+  await close(page);
+  await e.stop();
+});

@@ -64,6 +64,7 @@ const SHEET = [
   ["Everywhere", [["Ctrl+K", "command palette: go to anything"], ["/", "search or filter"], ["?", "this sheet"], ["T", "theme: auto, light, dark"], ["Y", "copy a link to exactly this view"], ["L", "resume a paused live view"], ["Esc", "close, leave a field"], ["u", "up: kernel to kernels, session to sessions"], ...KEYS.map(([k, t]) => [k, t.toLowerCase()])]],
   ["Tables", [["↓ ↑ or j k", "next, previous row"], ["Enter", "open it"], ["c", "copy the row, raw numbers"]]],
   ["Roofline", [["← →", "next point by intensity"], ["Home End", "first, last point"], ["Enter", "open the kernel"]]],
+  ["Source of a kernel", [["n p", "next hottest line, the one before"]]],
   ["Timeline", [["W S", "zoom in, out"], ["A D or ← →", "pan"], [". ,", "next, previous event on the lane"], ["F", "fit the selection, again: everything"], ["0", "whole run"], ["drag", "select a range; it filters the other pages"], ["Esc", "clear the selection"]]],
 ];
 const typing = (e) => /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) && !["range", "checkbox"].includes(e.target.type);

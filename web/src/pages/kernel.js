@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// kernel.js: one kernel, in the order in which one asks: roof, occupancy, stalls, accesses, point, raw numbers.
+// kernel.js: one kernel, in the order in which one asks: roof, occupancy, stalls, accesses, source, point, raw numbers.
 // The findings stand beside all of it, for they are why one came.
 import { useRef, useState } from "preact/hooks";
 import { catalogue, useApi } from "../api.js";
@@ -15,11 +15,12 @@ import { Twin } from "../twin.js";
 import { mainPrecision, rooted, verdict, without } from "../verdict.js";
 import { titlesOf, unitsOf } from "./overview.js";
 import { bestRoof } from "./kernels.js";
+import { HotLine, Source } from "./source.js";
 
 const UNITS = [["sm_throughput", "SM", "c-sm"], ["l1_throughput", "L1 and texture", "c-l1"], ["l2_throughput", "L2", "c-l2"], ["dram_throughput", "DRAM", "c-dram"]];
 
 /** Why it is slow, in one sentence; what to change, in another. */
-function Verdict({ k, cat }) {
+function Verdict({ id, k, cat }) {
   const v = verdict(k), x = v.limit ?? v.best;
   const p = bestRoof(k);
   const share = (l) => html`<b>${format(l.share, "")}</b>${l.of ? html` (${format(l.rate, l.unit)} of ${format(l.of, l.unit)} ${l.from === "data-sheet" ? "by the data sheet" : "measured"})` : " of its peak"}`;
@@ -34,7 +35,7 @@ function Verdict({ k, cat }) {
         : html`<b>No unit is at its limit</b>: the busiest, ${x.title}, is at ${share(x)}.`}${x && v.wait && !(v.limit?.kind === "compute") ? html` Warps wait mostly for <b>${(stall?.title ?? v.wait[0]).replace(/^Stall: /, "")}</b> (${format(v.wait[1], "")} of the waiting)${stall ? html`: <span class="soft">${stall.doc.replace(/^Warps waited/, "they waited").replace(/\.$/, "")}</span>` : ""}.` : ""}${doubt}</p>
     <p class="verdictline"><span class="qa">What to change?</span> ${v.finding
       ? html`<${Prose} text=${v.finding.text} />${left !== null ? html` <span class="could">${format(k.duration.mean, "s")} a launch → at best <b>${format(left, "s")}</b></span>` : ""}`
-      : v.limit ? html`No rule fired: it runs near the limit above. Move fewer bytes or do less work; or compare with a faster version under <a href="/compare">Compare</a>.` : html`No rule fired. ${k.skipped?.length ? html`${exact(k.skipped.length)} rule${k.skipped.length === 1 ? "" : "s"} could not judge it, for want of counters (below).` : "See what it waits for, under Stalls."}`}</p></section>`;
+      : v.limit ? html`No rule fired: it runs near the limit above. Move fewer bytes or do less work; or compare with a faster version under <a href="/compare">Compare</a>.` : html`No rule fired. ${k.skipped?.length ? html`${exact(k.skipped.length)} rule${k.skipped.length === 1 ? "" : "s"} could not judge it, for want of counters (below).` : "See what it waits for, under Stalls."}`}</p><${HotLine} id=${id} k=${k} /></section>`;
 }
 
 const WORDS = { "out-of-range": "not believed", "not-measured": "not measured" };
@@ -143,13 +144,13 @@ export function Kernel({ id, kid }) {
       <div class="pagehead kernelhead"><h1 class="mono">${short}</h1><${Mark} source=${d.session.source} /><button class="quiet" title=${name} onClick=${() => copy(name)}>copy name</button></div>
       ${name !== short && html`<p class="fullname mono">${name}</p>`}
       <dl class="facts">${[["Grid", dims(k.grid)], ["Block", dims(k.block)], ["Registers", k.regs_per_thread ?? html`<span class="why">not known</span>`], ["Shared memory", html`<span class="num" title=${`${exact(k.static_smem_bytes ?? 0)} B static, ${exact(k.dynamic_smem_bytes ?? 0)} B dynamic, per block`}>${kib((k.static_smem_bytes ?? 0) + (k.dynamic_smem_bytes ?? 0))}</span>`], ["Launches", html`<${V} v=${k.launches} unit="1" />`], ["Mean", k.duration?.mean ? html`<${V} v=${k.duration.mean} unit="s" />` : html`<${Why} v=${k.metrics.duration ?? { why: "no time" }} />`], k.duration?.min && k.launches > 1 && ["Min to max", html`<${V} v=${k.duration.min} unit="s" /> to <${V} v=${k.duration.max} unit="s" />`], ["Total", k.duration?.total ? html`<${V} v=${k.duration.total} unit="s" />` : html`<span class="why">no time</span>`]].filter(Boolean).map(([t, v]) => html`<div key=${t}><dt>${t}</dt><dd>${v}</dd></div>`)}</dl>
-      <${Verdict} k=${k} cat=${cat} />
+      <${Verdict} id=${id} k=${k} cat=${cat} />
       <div class="two">
-        <div class="main"><${Roof} k=${k} /><${Occupancy} k=${k} cc=${embedded ? null : cc} /><${Stalls} k=${k} cat=${cat} /><${Access} k=${k} /><${Point} k=${k} id=${id} /></div>
+        <div class="main"><${Roof} k=${k} /><${Occupancy} k=${k} cc=${embedded ? null : cc} /><${Stalls} k=${k} cat=${cat} /><${Access} k=${k} /><${Source} id=${id} k=${k} source=${d.session.source} /><${Point} k=${k} id=${id} /></div>
         <aside class="side stick"><${Panel} id="findings" title="What to change" note=${k.findings?.length ? "" : ""}>
           ${k.findings?.length ? html`<div class="findings">${k.findings.map((f) => { const rule = cat?.rules.find((r) => r.id === f.rule), key = Object.keys(f.evidence ?? {}).find((e) => cat?.metrics.some((x) => x.key === e)); return html`<${Finding} key=${f.rule} f=${f} units=${units} titles=${titles} rule=${rule} time=${k.duration?.mean}>${rule && !embedded && html`<${Twin} id=${id} rule=${rule} metric=${key && cat.metrics.find((x) => x.key === key)} except=${k.id} />`}<//>`; })}</div>` : html`<p class="soft">No rule fired. Either the kernel is near its roof, or counters that the rules need are missing: see “All metrics”.</p>`}
           ${k.skipped?.length > 0 && html`<details class="behind skipped"><summary>${exact(k.skipped.length)} rule${k.skipped.length === 1 ? "" : "s"} could not judge this kernel</summary><ul>${k.skipped.map((s) => html`<li key=${s.rule}><a class="rule" href=${"/reference/rules?q=" + encodeURIComponent(s.rule)}>${s.rule}</a> <span class="soft">${s.missing && html`<code>${s.missing}</code>: `}${whyText({ why: s.why, needs: s.missing })}</span></li>`)}</ul></details>`}<//>
-          <nav class="onpage" aria-label="On this page">${[["roof", "Roof"], ["occupancy", "Occupancy"], ["stalls", "Stalls"], ["access", "Memory accesses"], k.roofline?.points?.length && ["point", "Point"], ["metrics", "All metrics"]].filter(Boolean).map(([a, t]) => html`<button key=${a} class="quiet" onClick=${() => document.getElementById(a)?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" })}>${t}</button>`)}</nav>
+          <nav class="onpage" aria-label="On this page">${[["roof", "Roof"], ["occupancy", "Occupancy"], ["stalls", "Stalls"], ["access", "Memory accesses"], ["source", "Source"], k.roofline?.points?.length && ["point", "Point"], ["metrics", "All metrics"]].filter(Boolean).map(([a, t]) => html`<button key=${a} class="quiet" onClick=${() => document.getElementById(a)?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" })}>${t}</button>`)}</nav>
         </aside></div>
       <${Raw} k=${k} cat=${cat} source=${d.session.source} /></div>`;
   }, "Loading the kernel");
