@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINES_BEFORE 12   /* above the first and below the last line that has facts */
-#define LINE_BYTES 500    /* what is shown of a line */
+#define LINES_BEFORE 12 /* above the first and below the last line that has facts */
+#define LINE_BYTES 500  /* what is shown of a line */
 
 struct source_file {
     int64_t text_id;
@@ -22,8 +22,8 @@ struct source_file {
 struct source {
     struct source_file *files; /* [file_count] */
     size_t file_count, file_cap;
-    uint64_t launches;        /* of the processes before */
-    uint64_t process_most;    /* of the present one */
+    uint64_t launches;     /* of the processes before */
+    uint64_t process_most; /* of the present one */
     int64_t process_id;
     struct ws_json *json;
 };
@@ -56,8 +56,7 @@ static int place_of_file(struct source *s, const struct ws_instruction_row *row,
             s->files = grown;
             s->file_cap = cap;
         }
-        s->files[s->file_count] =
-            (struct source_file){row->file_id, strdup(row->file), row->rec.line, row->rec.line};
+        s->files[s->file_count] = (struct source_file){row->file_id, strdup(row->file), row->rec.line, row->rec.line};
         if (!s->files[s->file_count].path)
             return -WS_ENOMEM;
         *place = (int64_t)s->file_count++;

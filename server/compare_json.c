@@ -37,6 +37,18 @@ static void put_duration(struct ws_json *j, const struct ws_comparison *c, const
     ws_json_end(j);
 }
 
+/* Of all launches together: what a change weighs. */
+static void put_total(struct ws_json *j, const struct ws_comparison *c, const struct ws_pair *p)
+{
+    struct ws_value missing = ws_missing(WS_WHY_NO_LAUNCH, NULL);
+    ws_json_key(j, "total");
+    ws_json_object_line(j);
+    put_number(j, "base", p->base == WS_COMPARE_NONE ? missing : c->base->session->kernels[p->base].times.total);
+    put_number(j, "target",
+               p->target == WS_COMPARE_NONE ? missing : c->target->session->kernels[p->target].times.total);
+    ws_json_end(j);
+}
+
 static void put_metrics(struct ws_json *j, const struct ws_comparison *c, const struct ws_pair *p, const bool *wanted)
 {
     ws_json_key(j, "metrics");
@@ -108,6 +120,7 @@ void ws_compare_json_pair(struct ws_json *j, const struct ws_comparison *c, cons
     put_side(j, "base", c->base, p->base);
     put_side(j, "target", c->target, p->target);
     put_duration(j, c, p);
+    put_total(j, c, p);
     put_number(j, "impact", p->impact);
     put_metrics(j, c, p, wanted);
     put_findings(j, ws_compare_findings(c, p));

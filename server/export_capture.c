@@ -33,11 +33,11 @@ struct export
     size_t process_count, process_cap;
     const char **uuids; /* of the session's devices */
     size_t uuid_count, uuid_cap;
-    uint32_t next_text; /* of the segment */
+    uint32_t next_text;              /* of the segment */
     struct texts names, keys, calls; /* calls: rows of `text`, opcodes and source files, too */
-    int64_t process_id;    /* being written; 0 = the launcher */
-    int64_t devices[64];   /* row ids of the process's devices */
-    uint32_t ordinals[64]; /* and what it calls them */
+    int64_t process_id;              /* being written; 0 = the launcher */
+    int64_t devices[64];             /* row ids of the process's devices */
+    uint32_t ordinals[64];           /* and what it calls them */
     size_t device_count;
 };
 

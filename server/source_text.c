@@ -15,9 +15,8 @@
 
 static bool is_source_name(const char *path)
 {
-    static const char *const endings[] = {".cu",  ".cuh", ".c",   ".cc",  ".cpp", ".cxx", ".h",
-                                          ".hh",  ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp",
-                                          ".ptx", ".py",  ".jl",  ".f90", ".rs"};
+    static const char *const endings[] = {".cu",  ".cuh", ".c",   ".cc",  ".cpp", ".cxx", ".h",  ".hh",  ".hpp", ".hxx",
+                                          ".inl", ".inc", ".ipp", ".tpp", ".ptx", ".py",  ".jl", ".f90", ".rs"};
     const char *name = strrchr(path, '/');
     const char *dot = name ? strrchr(name, '.') : NULL;
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)

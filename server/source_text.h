@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * source_text.h: the text of a source file on this machine, that a session's line table names.
  * A line table comes with the session, so its paths are foreign text: only a regular file with the ending of a source,
- * at most 4 MiB, is read, and never anything else. Which paths may be asked for is the caller's to say (api_source.c). */
+ * at most 4 MiB, is read, and never anything else. Which paths may be asked for is the caller's to say (api_source.c).
+ */
 #ifndef WS_SERVER_SOURCE_TEXT_H
 #define WS_SERVER_SOURCE_TEXT_H
 

@@ -45,137 +45,136 @@ static const char schema[] =
 #define SUM(column) #column " = min(" #column " + excluded." #column ", 9007199254740992)"
 
 /* X(name, SQL). Parameters are ?1, ?2, … in the order of the caller's arguments. */
-#define STATEMENTS(X)                                                                                               \
-    X(BEGIN, "BEGIN IMMEDIATE")                                                                                     \
-    X(COMMIT, "COMMIT")                                                                                             \
-    X(ROLLBACK, "ROLLBACK")                                                                                         \
-    X(SESSION_BY_TOKEN, "SELECT id FROM session WHERE token = ?1")                                                  \
-    X(SESSION_ADD, "INSERT INTO session (token, source) VALUES (?1, ?2) RETURNING id")                              \
-    X(SESSION_HELLO, "UPDATE session SET name = iif(name = '', ?2, name), exe = iif(exe = '', ?3, exe), "           \
-                     "argv = iif(argv = '[]', ?4, argv), host = iif(host = '', ?5, host), "                         \
-                     "started_ns = iif(started_ns = 0, ?6, started_ns), "                                           \
-                     "source = iif(EXISTS (SELECT 1 FROM process WHERE session_id = ?1), source, ?7) "              \
-                     "WHERE id = ?1")                                                                               \
-    X(SESSION_RUN, "UPDATE session SET name = iif(?2 = '', name, ?2), exe = ?3, argv = ?4, host = ?5, "             \
-                   "started_ns = ?6, ended_ns = ?7, exit_status = ?8, exit_signal = ?9 WHERE id = ?1")              \
-    X(SESSION_SOURCE, "SELECT source FROM session WHERE id = ?1")                                                   \
-    X(PROCESS_BY_AGENT, "SELECT id, session_id, ended_ns FROM process WHERE agent_id = ?1")                         \
-    X(PROCESS_ADD, "INSERT INTO process (session_id, agent_id, pid) VALUES (?1, ?2, ?3) "                           \
-                   "ON CONFLICT (agent_id) DO UPDATE SET pid = excluded.pid RETURNING id")                          \
-    X(PROCESS_HELLO, "UPDATE process SET pid = ?2, ppid = ?3, exe = ?4, argv = ?5, cwd = ?6, host = ?7, "           \
-                     "boot_id = ?8, rank = ?9, started_ns = ?10, driver_version = ?11, driver_text = ?12, "         \
-                     "cupti_version = ?13, cupti_path = ?14, gpu_uuids = ?15, warpsight = ?16, "                    \
-                     "git_commit = ?17, settings = ?18 WHERE id = ?1")                                              \
-    X(PROCESS_END, "UPDATE process SET ended_ns = ?2 WHERE id = ?1")                                                \
-    X(CURSOR_GET, "SELECT segment, offset, next_seq FROM cursor WHERE agent_id = ?1")                               \
-    X(CURSOR_SET, "INSERT OR REPLACE INTO cursor (agent_id, segment, offset, next_seq) VALUES (?1, ?2, ?3, ?4)")    \
-    X(DEVICE_PUT, "INSERT INTO device (session_id, idx, name, uuid, chip, cc_major, cc_minor, sms, "                \
-                  "memory_bytes, l2_bytes, sm_clock_hz, memory_clock_hz, memory_bus_bits, pcie_bytes_per_s, "       \
-                  "max_warps_per_sm, smem_bytes_per_sm, smem_optin_bytes, regs_per_sm, async_engines) "             \
-                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) "  \
-                  "ON CONFLICT (session_id, uuid) DO UPDATE SET name = excluded.name RETURNING id")                 \
-    X(DEVICE_MAP, "INSERT OR REPLACE INTO process_device (process_id, idx, device_id) VALUES (?1, ?2, ?3)")         \
-    X(DEVICE_FIND, "SELECT device_id FROM process_device WHERE process_id = ?1 AND idx = ?2")                       \
-    X(CONTEXT_PUT, "INSERT OR REPLACE INTO context (process_id, context, device_idx) VALUES (?1, ?2, ?3)")          \
-    X(KERNEL_PUT, "INSERT INTO kernel (session_id, device_id, mangled, grid_x, grid_y, grid_z, block_x, "           \
-                  "block_y, block_z, dynamic_smem_bytes, cluster_x, cluster_y, cluster_z, regs_per_thread, "        \
-                  "static_smem_bytes, smem_executed_bytes, local_bytes_per_thread, launch_type, "                   \
-                  "carveout_percent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "         \
-                  "?15, ?16, ?17, ?18, ?19) ON CONFLICT (session_id, mangled, grid_x, grid_y, grid_z, "             \
-                  "block_x, block_y, block_z, dynamic_smem_bytes) DO UPDATE SET "                                   \
-                  "device_id = ifnull(device_id, excluded.device_id), "                                             \
-                  "cluster_x = ifnull(cluster_x, excluded.cluster_x), "                                             \
-                  "cluster_y = ifnull(cluster_y, excluded.cluster_y), "                                             \
-                  "cluster_z = ifnull(cluster_z, excluded.cluster_z), "                                             \
-                  "regs_per_thread = ifnull(regs_per_thread, excluded.regs_per_thread), "                           \
-                  "static_smem_bytes = ifnull(static_smem_bytes, excluded.static_smem_bytes), "                     \
-                  "smem_executed_bytes = ifnull(smem_executed_bytes, excluded.smem_executed_bytes), "               \
-                  "local_bytes_per_thread = ifnull(local_bytes_per_thread, excluded.local_bytes_per_thread), "      \
-                  "launch_type = ifnull(launch_type, excluded.launch_type), "                                       \
-                  "carveout_percent = ifnull(carveout_percent, excluded.carveout_percent) RETURNING id")            \
-    X(KERNEL_ADD, "UPDATE kernel SET launches = launches + ?2, timed_launches = timed_launches + ?3, "              \
-                  "total_ns = iif(total_ns > 9223372036854775807 - ?4, 9223372036854775807, total_ns + ?4), "       \
-                  "min_ns = iif(?3 = 0, min_ns, min(ifnull(min_ns, ?5), ?5)), "                                     \
-                  "max_ns = iif(?3 = 0, max_ns, max(ifnull(max_ns, ?6), ?6)) WHERE id = ?1")                        \
-    X(ACTIVITY_ADD, "INSERT INTO activity (session_id, process_id, kind, start_ns, end_ns, n, data) "               \
-                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                          \
-    X(HOST_ADD, "INSERT INTO host (session_id, process_id, type, n, data) VALUES (?1, ?2, ?3, ?4, ?5)")             \
-    X(HOST_IDS, "SELECT id FROM host WHERE session_id = ?1 ORDER BY id")                                            \
-    X(HOST_IDS_OF, "SELECT id FROM host WHERE session_id = ?1 AND type = ?2 ORDER BY id")                           \
-    X(HOST_ONE, "SELECT process_id, type, n, data FROM host WHERE id = ?1")                                         \
-    X(TEXT_PUT, "INSERT INTO text (text) VALUES (?1) ON CONFLICT (text) DO UPDATE SET text = text RETURNING id")    \
-    X(TEXT_GET, "SELECT text FROM text WHERE id = ?1")                                                              \
-    X(PROFILE_PUT, "INSERT INTO profile (session_id, process_id, kernel_id, number, device_idx, context, "          \
-                   "stream, correlation, ordinal, mode, passes, pass_index, cost_ns, started_ns) "                  \
-                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "                          \
-                   "ON CONFLICT (process_id, number) DO UPDATE SET cost_ns = excluded.cost_ns RETURNING id")        \
-    X(PROFILE_FIND, "SELECT id FROM profile WHERE process_id = ?1 AND number = ?2")                                 \
-    X(KEY_PUT, "INSERT INTO metric_key (key) VALUES (?1) ON CONFLICT (key) DO UPDATE SET key = key RETURNING id")   \
-    X(METRIC_PUT, "INSERT OR REPLACE INTO metric (profile_id, key_id, value, why) VALUES (?1, ?2, ?3, ?4)")         \
-    X(INSTRUCTION_ADD,                                                                                              \
-      "INSERT INTO instruction (kernel_id, process_id, code, at, space, access, opcode_id, file_id, line, launches, " \
-      "runs, lanes, diverged, requests, bytes, sectors, ideal_sectors, wavefronts, ideal_wavefronts) VALUES (?1, ?2, " \
-      "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) "                              \
-      "ON CONFLICT (kernel_id, process_id, code, at, space, access) DO UPDATE SET " SUM(launches) ", " SUM(runs)    \
-      ", " SUM(lanes) ", " SUM(diverged) ", " SUM(requests) ", " SUM(bytes) ", " SUM(sectors) ", "                  \
-      SUM(ideal_sectors) ", " SUM(wavefronts) ", " SUM(ideal_wavefronts))                                           \
-    X(INSTRUCTIONS, "SELECT process_id, code, at, space, access, opcode_id, file_id, line, launches, runs, lanes, " \
-                    "diverged, requests, bytes, sectors, ideal_sectors, wavefronts, ideal_wavefronts, o.text, "     \
-                    "f.text FROM instruction JOIN text o ON o.id = opcode_id LEFT JOIN text f ON f.id = file_id "   \
-                    "WHERE kernel_id = ?1 ORDER BY process_id, code, at, space, access")                            \
-    X(INSTRUCTIONS_OF,                                                                                              \
-      "SELECT k.id, k.session_id FROM kernel me CROSS JOIN session s CROSS JOIN kernel k ON k.session_id = s.id "   \
-      "AND k.mangled = me.mangled AND k.grid_x = me.grid_x AND k.grid_y = me.grid_y AND k.grid_z = me.grid_z AND "  \
-      "k.block_x = me.block_x AND k.block_y = me.block_y AND k.block_z = me.block_z AND k.dynamic_smem_bytes = "    \
-      "me.dynamic_smem_bytes WHERE me.id = ?1 AND EXISTS (SELECT 1 FROM instruction WHERE kernel_id = k.id) "       \
-      "ORDER BY k.id <> me.id, s.id DESC LIMIT 1")                                                                  \
-    X(STATUS_PUT, "INSERT INTO status (session_id, process_id, code, severity, message, remedy, count) "            \
-                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session_id, ifnull(process_id, 0), code, "      \
-                  "message) DO UPDATE SET severity = excluded.severity, remedy = excluded.remedy, "                 \
-                  "count = excluded.count")                                                                         \
-    X(LOSS_ADD, "INSERT INTO loss (session_id, process_id, kind, reason, count, from_ns, to_ns) "                   \
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session_id, ifnull(process_id, 0), kind, "        \
-                "reason) DO UPDATE SET count = min(count + excluded.count, 9007199254740992), "                     \
-                "from_ns = iif(from_ns = 0, excluded.from_ns, from_ns), to_ns = max(to_ns, excluded.to_ns)")        \
-    X(COST_PUT, "INSERT OR REPLACE INTO cost (process_id, what, count, total_ns) VALUES (?1, ?2, ?3, ?4)")          \
-    X(CEILING_PUT, "INSERT OR REPLACE INTO ceiling (uuid, driver_version, key, rate, why, clock_hz, "               \
-                   "method, measured_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                  \
-    X(CEILINGS, "SELECT uuid, driver_version, key, rate, why, clock_hz, method, measured_ns FROM ceiling "          \
-                "ORDER BY uuid, driver_version, key")                                                               \
-    X(SESSIONS, "SELECT " SESSION_COLUMNS " FROM session ORDER BY id DESC")                                         \
-    X(SESSION, "SELECT " SESSION_COLUMNS " FROM session WHERE id = ?1")                                             \
-    X(SESSION_NEWEST, "SELECT id FROM session ORDER BY id DESC LIMIT 1")                                            \
-    X(SESSION_BY_NAME, "SELECT id FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1")                           \
-    X(SESSION_BY_ID, "SELECT id FROM session WHERE id = ?1")                                                        \
-    X(PROCESSES, "SELECT id, agent_id, exe, argv, cwd, host, boot_id, rank, driver_text, cupti_path, "              \
-                 "gpu_uuids, warpsight, git_commit, settings, pid, ppid, started_ns, ended_ns, "                    \
-                 "driver_version, cupti_version FROM process WHERE session_id = ?1 ORDER BY id")                    \
-    X(DEVICES, "SELECT id, idx, " DEVICE_TAIL " FROM device WHERE session_id = ?1 ORDER BY id")                     \
-    X(PROCESS_DEVICES, "SELECT device.id, process_device.idx, " DEVICE_TAIL " FROM process_device JOIN device "     \
-                       "ON device.id = device_id WHERE process_id = ?1 ORDER BY device.id")                         \
-    X(CONTEXTS, "SELECT context, device_idx FROM context WHERE process_id = ?1 ORDER BY context")                   \
-    X(KERNELS, "SELECT " KERNEL_COLUMNS " FROM kernel WHERE session_id = ?1 ORDER BY id")                           \
-    X(PROFILES, "SELECT profile.id, process_id, kernel_id, number, device_idx, context, stream, "                   \
-                "correlation, ordinal, mode, passes, pass_index, cost_ns, started_ns FROM kernel CROSS JOIN "       \
-                "profile ON kernel_id = kernel.id WHERE kernel.session_id = ?1 ORDER BY profile.id")                \
-    X(METRICS,                                                                                                      \
-      "SELECT kernel_id, profile.id, key, value, why, key_id, process_id, number FROM kernel CROSS JOIN profile "   \
-      "ON kernel_id = kernel.id CROSS JOIN metric ON profile_id = profile.id "                                      \
-      "CROSS JOIN metric_key ON key_id = metric_key.id WHERE kernel.session_id = ?1 "                               \
-      "ORDER BY kernel_id, process_id, number, key")                                                                \
-    X(ACTIVITY_IDS, "SELECT id FROM activity WHERE session_id = ?1 AND id > ?2 AND end_ns >= ?3 AND start_ns < ?4 " \
-                    "ORDER BY id")                                                                                  \
-    X(ACTIVITY_ALL, "SELECT id FROM activity WHERE session_id = ?1 ORDER BY id")                                    \
-    X(ACTIVITY_STARTS, "SELECT id, start_ns FROM activity WHERE session_id = ?1 ORDER BY start_ns, id")             \
-    X(ACTIVITY_ONE, "SELECT " ACTIVITY_COLUMNS " FROM activity WHERE id = ?1")                                      \
-    X(OPEN_PROCESSES, "SELECT session_id, pid, boot_id FROM process WHERE ended_ns IS NULL ORDER BY id")            \
-    X(SESSION_NOTE, "UPDATE session SET note = ?2 WHERE id = ?1 RETURNING id")                                      \
-    X(SESSION_DELETE, "DELETE FROM session WHERE id = ?1 RETURNING id")                                             \
-    X(STATUSES, "SELECT process_id, code, message, remedy, severity, count FROM status "                            \
-                "WHERE session_id = ?1 ORDER BY id")                                                                \
-    X(LOSSES, "SELECT process_id, kind, reason, count, from_ns, to_ns FROM loss "                                   \
-              "WHERE session_id = ?1 ORDER BY id")                                                                  \
-    X(COSTS, "SELECT process_id, what, count, total_ns FROM cost JOIN process ON process.id = process_id "          \
+#define STATEMENTS(X)                                                                                                                                                            \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                                                                                                  \
+    X(COMMIT, "COMMIT")                                                                                                                                                          \
+    X(ROLLBACK, "ROLLBACK")                                                                                                                                                      \
+    X(SESSION_BY_TOKEN, "SELECT id FROM session WHERE token = ?1")                                                                                                               \
+    X(SESSION_ADD, "INSERT INTO session (token, source) VALUES (?1, ?2) RETURNING id")                                                                                           \
+    X(SESSION_HELLO, "UPDATE session SET name = iif(name = '', ?2, name), exe = iif(exe = '', ?3, exe), "                                                                        \
+                     "argv = iif(argv = '[]', ?4, argv), host = iif(host = '', ?5, host), "                                                                                      \
+                     "started_ns = iif(started_ns = 0, ?6, started_ns), "                                                                                                        \
+                     "source = iif(EXISTS (SELECT 1 FROM process WHERE session_id = ?1), source, ?7) "                                                                           \
+                     "WHERE id = ?1")                                                                                                                                            \
+    X(SESSION_RUN, "UPDATE session SET name = iif(?2 = '', name, ?2), exe = ?3, argv = ?4, host = ?5, "                                                                          \
+                   "started_ns = ?6, ended_ns = ?7, exit_status = ?8, exit_signal = ?9 WHERE id = ?1")                                                                           \
+    X(SESSION_SOURCE, "SELECT source FROM session WHERE id = ?1")                                                                                                                \
+    X(PROCESS_BY_AGENT, "SELECT id, session_id, ended_ns FROM process WHERE agent_id = ?1")                                                                                      \
+    X(PROCESS_ADD, "INSERT INTO process (session_id, agent_id, pid) VALUES (?1, ?2, ?3) "                                                                                        \
+                   "ON CONFLICT (agent_id) DO UPDATE SET pid = excluded.pid RETURNING id")                                                                                       \
+    X(PROCESS_HELLO, "UPDATE process SET pid = ?2, ppid = ?3, exe = ?4, argv = ?5, cwd = ?6, host = ?7, "                                                                        \
+                     "boot_id = ?8, rank = ?9, started_ns = ?10, driver_version = ?11, driver_text = ?12, "                                                                      \
+                     "cupti_version = ?13, cupti_path = ?14, gpu_uuids = ?15, warpsight = ?16, "                                                                                 \
+                     "git_commit = ?17, settings = ?18 WHERE id = ?1")                                                                                                           \
+    X(PROCESS_END, "UPDATE process SET ended_ns = ?2 WHERE id = ?1")                                                                                                             \
+    X(CURSOR_GET, "SELECT segment, offset, next_seq FROM cursor WHERE agent_id = ?1")                                                                                            \
+    X(CURSOR_SET, "INSERT OR REPLACE INTO cursor (agent_id, segment, offset, next_seq) VALUES (?1, ?2, ?3, ?4)")                                                                 \
+    X(DEVICE_PUT, "INSERT INTO device (session_id, idx, name, uuid, chip, cc_major, cc_minor, sms, "                                                                             \
+                  "memory_bytes, l2_bytes, sm_clock_hz, memory_clock_hz, memory_bus_bits, pcie_bytes_per_s, "                                                                    \
+                  "max_warps_per_sm, smem_bytes_per_sm, smem_optin_bytes, regs_per_sm, async_engines) "                                                                          \
+                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) "                                                               \
+                  "ON CONFLICT (session_id, uuid) DO UPDATE SET name = excluded.name RETURNING id")                                                                              \
+    X(DEVICE_MAP, "INSERT OR REPLACE INTO process_device (process_id, idx, device_id) VALUES (?1, ?2, ?3)")                                                                      \
+    X(DEVICE_FIND, "SELECT device_id FROM process_device WHERE process_id = ?1 AND idx = ?2")                                                                                    \
+    X(CONTEXT_PUT, "INSERT OR REPLACE INTO context (process_id, context, device_idx) VALUES (?1, ?2, ?3)")                                                                       \
+    X(KERNEL_PUT, "INSERT INTO kernel (session_id, device_id, mangled, grid_x, grid_y, grid_z, block_x, "                                                                        \
+                  "block_y, block_z, dynamic_smem_bytes, cluster_x, cluster_y, cluster_z, regs_per_thread, "                                                                     \
+                  "static_smem_bytes, smem_executed_bytes, local_bytes_per_thread, launch_type, "                                                                                \
+                  "carveout_percent) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "                                                                      \
+                  "?15, ?16, ?17, ?18, ?19) ON CONFLICT (session_id, mangled, grid_x, grid_y, grid_z, "                                                                          \
+                  "block_x, block_y, block_z, dynamic_smem_bytes) DO UPDATE SET "                                                                                                \
+                  "device_id = ifnull(device_id, excluded.device_id), "                                                                                                          \
+                  "cluster_x = ifnull(cluster_x, excluded.cluster_x), "                                                                                                          \
+                  "cluster_y = ifnull(cluster_y, excluded.cluster_y), "                                                                                                          \
+                  "cluster_z = ifnull(cluster_z, excluded.cluster_z), "                                                                                                          \
+                  "regs_per_thread = ifnull(regs_per_thread, excluded.regs_per_thread), "                                                                                        \
+                  "static_smem_bytes = ifnull(static_smem_bytes, excluded.static_smem_bytes), "                                                                                  \
+                  "smem_executed_bytes = ifnull(smem_executed_bytes, excluded.smem_executed_bytes), "                                                                            \
+                  "local_bytes_per_thread = ifnull(local_bytes_per_thread, excluded.local_bytes_per_thread), "                                                                   \
+                  "launch_type = ifnull(launch_type, excluded.launch_type), "                                                                                                    \
+                  "carveout_percent = ifnull(carveout_percent, excluded.carveout_percent) RETURNING id")                                                                         \
+    X(KERNEL_ADD, "UPDATE kernel SET launches = launches + ?2, timed_launches = timed_launches + ?3, "                                                                           \
+                  "total_ns = iif(total_ns > 9223372036854775807 - ?4, 9223372036854775807, total_ns + ?4), "                                                                    \
+                  "min_ns = iif(?3 = 0, min_ns, min(ifnull(min_ns, ?5), ?5)), "                                                                                                  \
+                  "max_ns = iif(?3 = 0, max_ns, max(ifnull(max_ns, ?6), ?6)) WHERE id = ?1")                                                                                     \
+    X(ACTIVITY_ADD, "INSERT INTO activity (session_id, process_id, kind, start_ns, end_ns, n, data) "                                                                            \
+                    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                                                                                       \
+    X(HOST_ADD, "INSERT INTO host (session_id, process_id, type, n, data) VALUES (?1, ?2, ?3, ?4, ?5)")                                                                          \
+    X(HOST_IDS, "SELECT id FROM host WHERE session_id = ?1 ORDER BY id")                                                                                                         \
+    X(HOST_IDS_OF, "SELECT id FROM host WHERE session_id = ?1 AND type = ?2 ORDER BY id")                                                                                        \
+    X(HOST_ONE, "SELECT process_id, type, n, data FROM host WHERE id = ?1")                                                                                                      \
+    X(TEXT_PUT, "INSERT INTO text (text) VALUES (?1) ON CONFLICT (text) DO UPDATE SET text = text RETURNING id")                                                                 \
+    X(TEXT_GET, "SELECT text FROM text WHERE id = ?1")                                                                                                                           \
+    X(PROFILE_PUT, "INSERT INTO profile (session_id, process_id, kernel_id, number, device_idx, context, "                                                                       \
+                   "stream, correlation, ordinal, mode, passes, pass_index, cost_ns, started_ns) "                                                                               \
+                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "                                                                                       \
+                   "ON CONFLICT (process_id, number) DO UPDATE SET cost_ns = excluded.cost_ns RETURNING id")                                                                     \
+    X(PROFILE_FIND, "SELECT id FROM profile WHERE process_id = ?1 AND number = ?2")                                                                                              \
+    X(KEY_PUT, "INSERT INTO metric_key (key) VALUES (?1) ON CONFLICT (key) DO UPDATE SET key = key RETURNING id")                                                                \
+    X(METRIC_PUT, "INSERT OR REPLACE INTO metric (profile_id, key_id, value, why) VALUES (?1, ?2, ?3, ?4)")                                                                      \
+    X(INSTRUCTION_ADD,                                                                                                                                                           \
+      "INSERT INTO instruction (kernel_id, process_id, code, at, space, access, opcode_id, file_id, line, launches, "                                                            \
+      "runs, lanes, diverged, requests, bytes, sectors, ideal_sectors, wavefronts, ideal_wavefronts) VALUES (?1, ?2, "                                                           \
+      "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) "                                                                                           \
+      "ON CONFLICT (kernel_id, process_id, code, at, space, access) DO UPDATE SET " SUM(launches) ", " SUM(                                                                      \
+          runs) ", " SUM(lanes) ", " SUM(diverged) ", " SUM(requests) ", " SUM(bytes) ", " SUM(sectors) ", " SUM(ideal_sectors) ", " SUM(wavefronts) ", " SUM(ideal_wavefronts)) \
+    X(INSTRUCTIONS, "SELECT process_id, code, at, space, access, opcode_id, file_id, line, launches, runs, lanes, "                                                              \
+                    "diverged, requests, bytes, sectors, ideal_sectors, wavefronts, ideal_wavefronts, o.text, "                                                                  \
+                    "f.text FROM instruction JOIN text o ON o.id = opcode_id LEFT JOIN text f ON f.id = file_id "                                                                \
+                    "WHERE kernel_id = ?1 ORDER BY process_id, code, at, space, access")                                                                                         \
+    X(INSTRUCTIONS_OF,                                                                                                                                                           \
+      "SELECT k.id, k.session_id FROM kernel me CROSS JOIN session s CROSS JOIN kernel k ON k.session_id = s.id "                                                                \
+      "AND k.mangled = me.mangled AND k.grid_x = me.grid_x AND k.grid_y = me.grid_y AND k.grid_z = me.grid_z AND "                                                               \
+      "k.block_x = me.block_x AND k.block_y = me.block_y AND k.block_z = me.block_z AND k.dynamic_smem_bytes = "                                                                 \
+      "me.dynamic_smem_bytes WHERE me.id = ?1 AND EXISTS (SELECT 1 FROM instruction WHERE kernel_id = k.id) "                                                                    \
+      "ORDER BY k.id <> me.id, s.id DESC LIMIT 1")                                                                                                                               \
+    X(STATUS_PUT, "INSERT INTO status (session_id, process_id, code, severity, message, remedy, count) "                                                                         \
+                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session_id, ifnull(process_id, 0), code, "                                                                   \
+                  "message) DO UPDATE SET severity = excluded.severity, remedy = excluded.remedy, "                                                                              \
+                  "count = excluded.count")                                                                                                                                      \
+    X(LOSS_ADD, "INSERT INTO loss (session_id, process_id, kind, reason, count, from_ns, to_ns) "                                                                                \
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session_id, ifnull(process_id, 0), kind, "                                                                     \
+                "reason) DO UPDATE SET count = min(count + excluded.count, 9007199254740992), "                                                                                  \
+                "from_ns = iif(from_ns = 0, excluded.from_ns, from_ns), to_ns = max(to_ns, excluded.to_ns)")                                                                     \
+    X(COST_PUT, "INSERT OR REPLACE INTO cost (process_id, what, count, total_ns) VALUES (?1, ?2, ?3, ?4)")                                                                       \
+    X(CEILING_PUT, "INSERT OR REPLACE INTO ceiling (uuid, driver_version, key, rate, why, clock_hz, "                                                                            \
+                   "method, measured_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                                                                               \
+    X(CEILINGS, "SELECT uuid, driver_version, key, rate, why, clock_hz, method, measured_ns FROM ceiling "                                                                       \
+                "ORDER BY uuid, driver_version, key")                                                                                                                            \
+    X(SESSIONS, "SELECT " SESSION_COLUMNS " FROM session ORDER BY id DESC")                                                                                                      \
+    X(SESSION, "SELECT " SESSION_COLUMNS " FROM session WHERE id = ?1")                                                                                                          \
+    X(SESSION_NEWEST, "SELECT id FROM session ORDER BY id DESC LIMIT 1")                                                                                                         \
+    X(SESSION_BY_NAME, "SELECT id FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1")                                                                                        \
+    X(SESSION_BY_ID, "SELECT id FROM session WHERE id = ?1")                                                                                                                     \
+    X(PROCESSES, "SELECT id, agent_id, exe, argv, cwd, host, boot_id, rank, driver_text, cupti_path, "                                                                           \
+                 "gpu_uuids, warpsight, git_commit, settings, pid, ppid, started_ns, ended_ns, "                                                                                 \
+                 "driver_version, cupti_version FROM process WHERE session_id = ?1 ORDER BY id")                                                                                 \
+    X(DEVICES, "SELECT id, idx, " DEVICE_TAIL " FROM device WHERE session_id = ?1 ORDER BY id")                                                                                  \
+    X(PROCESS_DEVICES, "SELECT device.id, process_device.idx, " DEVICE_TAIL " FROM process_device JOIN device "                                                                  \
+                       "ON device.id = device_id WHERE process_id = ?1 ORDER BY device.id")                                                                                      \
+    X(CONTEXTS, "SELECT context, device_idx FROM context WHERE process_id = ?1 ORDER BY context")                                                                                \
+    X(KERNELS, "SELECT " KERNEL_COLUMNS " FROM kernel WHERE session_id = ?1 ORDER BY id")                                                                                        \
+    X(PROFILES, "SELECT profile.id, process_id, kernel_id, number, device_idx, context, stream, "                                                                                \
+                "correlation, ordinal, mode, passes, pass_index, cost_ns, started_ns FROM kernel CROSS JOIN "                                                                    \
+                "profile ON kernel_id = kernel.id WHERE kernel.session_id = ?1 ORDER BY profile.id")                                                                             \
+    X(METRICS,                                                                                                                                                                   \
+      "SELECT kernel_id, profile.id, key, value, why, key_id, process_id, number FROM kernel CROSS JOIN profile "                                                                \
+      "ON kernel_id = kernel.id CROSS JOIN metric ON profile_id = profile.id "                                                                                                   \
+      "CROSS JOIN metric_key ON key_id = metric_key.id WHERE kernel.session_id = ?1 "                                                                                            \
+      "ORDER BY kernel_id, process_id, number, key")                                                                                                                             \
+    X(ACTIVITY_IDS, "SELECT id FROM activity WHERE session_id = ?1 AND id > ?2 AND end_ns >= ?3 AND start_ns < ?4 "                                                              \
+                    "ORDER BY id")                                                                                                                                               \
+    X(ACTIVITY_ALL, "SELECT id FROM activity WHERE session_id = ?1 ORDER BY id")                                                                                                 \
+    X(ACTIVITY_STARTS, "SELECT id, start_ns FROM activity WHERE session_id = ?1 ORDER BY start_ns, id")                                                                          \
+    X(ACTIVITY_ONE, "SELECT " ACTIVITY_COLUMNS " FROM activity WHERE id = ?1")                                                                                                   \
+    X(OPEN_PROCESSES, "SELECT session_id, pid, boot_id FROM process WHERE ended_ns IS NULL ORDER BY id")                                                                         \
+    X(SESSION_NOTE, "UPDATE session SET note = ?2 WHERE id = ?1 RETURNING id")                                                                                                   \
+    X(SESSION_DELETE, "DELETE FROM session WHERE id = ?1 RETURNING id")                                                                                                          \
+    X(STATUSES, "SELECT process_id, code, message, remedy, severity, count FROM status "                                                                                         \
+                "WHERE session_id = ?1 ORDER BY id")                                                                                                                             \
+    X(LOSSES, "SELECT process_id, kind, reason, count, from_ns, to_ns FROM loss "                                                                                                \
+              "WHERE session_id = ?1 ORDER BY id")                                                                                                                               \
+    X(COSTS, "SELECT process_id, what, count, total_ns FROM cost JOIN process ON process.id = process_id "                                                                       \
              "WHERE session_id = ?1 ORDER BY process_id, what")
 
 enum statement {

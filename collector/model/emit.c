@@ -44,19 +44,19 @@ static uint8_t *reserve(struct ws_emit *e, size_t more)
 }
 
 /* A frame with one record. An older daemon passes over instructions: everything else stands without them. */
-#define PUT(e, name, type, rec)                                                                \
-    do {                                                                                       \
-        size_t size = ws_wire_size_##name(rec);                                                \
-        uint8_t *put_at = reserve(e, WS_WIRE_FRAME_BYTES + size);                              \
-        size_t put = put_at ? ws_wire_put_##name(rec, put_at + WS_WIRE_FRAME_BYTES, size) : 0; \
-        if (put == 0) {                                                                        \
-            (e)->has_failed = true;                                                            \
-        } else {                                                                               \
-            ws_wire_seal(put_at, type, (type) == WS_REC_INSTRUCTION ? WS_WIRE_OPTIONAL : 0,    \
-                         (uint32_t)put, 1, (e)->seq++);                                        \
-            (e)->n += WS_WIRE_FRAME_BYTES + put;                                               \
-            (e)->records++;                                                                    \
-        }                                                                                      \
+#define PUT(e, name, type, rec)                                                                               \
+    do {                                                                                                      \
+        size_t size = ws_wire_size_##name(rec);                                                               \
+        uint8_t *put_at = reserve(e, WS_WIRE_FRAME_BYTES + size);                                             \
+        size_t put = put_at ? ws_wire_put_##name(rec, put_at + WS_WIRE_FRAME_BYTES, size) : 0;                \
+        if (put == 0) {                                                                                       \
+            (e)->has_failed = true;                                                                           \
+        } else {                                                                                              \
+            ws_wire_seal(put_at, type, (type) == WS_REC_INSTRUCTION ? WS_WIRE_OPTIONAL : 0, (uint32_t)put, 1, \
+                         (e)->seq++);                                                                         \
+            (e)->n += WS_WIRE_FRAME_BYTES + put;                                                              \
+            (e)->records++;                                                                                   \
+        }                                                                                                     \
     } while (0)
 
 static uint32_t string_id(struct ws_emit *e, const char *text)

@@ -212,10 +212,11 @@ TEST(an_older_database_is_brought_up_to_date_by_whoever_opens_it)
 /* Every table and column of a database as one text; free it. */
 static char *shape_of(const char *path)
 {
-    static const char sql[] = "SELECT group_concat(line, char(10)) FROM (SELECT m.name || ' ' || p.cid || ' ' || p.name "
-                              "|| ' ' || p.type || ' ' || p.\"notnull\" || ' ' || p.pk || ' ' || ifnull(p.dflt_value, '') "
-                              "AS line FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table' "
-                              "ORDER BY m.name, p.cid)";
+    static const char sql[] =
+        "SELECT group_concat(line, char(10)) FROM (SELECT m.name || ' ' || p.cid || ' ' || p.name "
+        "|| ' ' || p.type || ' ' || p.\"notnull\" || ' ' || p.pk || ' ' || ifnull(p.dflt_value, '') "
+        "AS line FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table' "
+        "ORDER BY m.name, p.cid)";
     sqlite3 *db;
     sqlite3_stmt *st;
     char *shape;

@@ -675,6 +675,9 @@ def two_sessions_are_compared(d):
     alone = [k for k in c["kernels"] if not k["base"]]
     assert len(both) == 3 and len(alone) == 2 and c["kernels"][:3] == both
     assert both[0]["duration"]["delta"] == both[0]["duration"]["target"] - both[0]["duration"]["base"]
+    assert both[0]["impact"] == both[0]["total"]["target"] - both[0]["total"]["base"]
+    assert abs(both[0]["impact"]) == max(abs(k["impact"]) for k in both)
+    assert alone[0]["total"]["base"] is None and alone[0]["impact"] == alone[0]["total"]["target"] > 0
     assert alone[0]["duration"]["base"] is None and alone[0]["duration"]["percent"] is None
     assert list(both[0]["metrics"]) == ["gld_efficiency"]
     assert d.ask("/api/v1/compare?base=%d" % a).status == 400

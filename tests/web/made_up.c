@@ -2,7 +2,7 @@
  * made_up.c: writes a synthetic session for the browser tests, by the collector's own encoder: kernels with
  * counters, copies, a loss, a warning, names that are an attack. Nothing of it was measured, and it says so:
  * source = synthetic. It never becomes a file of the repository.
- *   made_up FILE [after]     `after`: the same program, one kernel mended, one gone
+ *   made_up FILE [after]     `after`: the same program, one kernel mended, one gone, one launched in another shape
  *   made_up FILE live        no end: the process that started this one is said to run still */
 #include "../unit/capture.h"
 
@@ -99,7 +99,7 @@ static const struct made made[] = {
     /* NOLINTNEXTLINE(misc-misleading-bidirectional): that is what the page must tame */
     {"a kernel with no counters \xe2\x80\xae\xff", {80, 1, 1}, {128, 1, 1}, 32, 0, 3, 12, 0, 0, 0, 0, 0, 0, NULL},
 };
-enum { MADE = sizeof made / sizeof made[0], MEND = 3, GONE = 7 };
+enum { MADE = sizeof made / sizeof made[0], MEND = 3, RESHAPED = 6, GONE = 7 };
 
 static const char *const reasons[] = {
     "barrier",        "branch_resolving", "dispatch_stall",     "drain",        "gmma",         "imc_miss",
@@ -185,9 +185,20 @@ static void put_metrics(struct capture *c, uint64_t profile, const struct made *
     put_stalls(c, profile, k, cycles * 130 * 64);
 }
 
-static struct ws_rec_kernel launch_of(size_t i, int64_t start_ns, int64_t end_ns)
+static struct made made_of(size_t i, bool is_after)
 {
-    const struct made *k = &made[i];
+    struct made k = made[i];
+    if (is_after && i == MEND)
+        k.us *= 0.45;
+    if (is_after && i == RESHAPED) {
+        k.grid[0] /= 2;
+        k.block[0] *= 2;
+    }
+    return k;
+}
+
+static struct ws_rec_kernel launch_of(const struct made *k, size_t i, int64_t start_ns, int64_t end_ns)
+{
     struct ws_rec_kernel r = a_kernel((uint32_t)(100 + i), k->grid[0], start_ns, end_ns);
     r.grid_y = k->grid[1];
     r.block_x = k->block[0];
@@ -199,9 +210,8 @@ static struct ws_rec_kernel launch_of(size_t i, int64_t start_ns, int64_t end_ns
     return r;
 }
 
-static void put_profiled(struct capture *c, size_t i, uint64_t number, double us)
+static void put_profiled(struct capture *c, const struct made *k, size_t i, uint64_t number)
 {
-    const struct made *k = &made[i];
     struct ws_rec_profile r = {.profile = number,
                                .name = (uint32_t)(100 + i),
                                .context = 1,
@@ -219,7 +229,7 @@ static void put_profiled(struct capture *c, size_t i, uint64_t number, double us
                                .cost_ns = 4000000,
                                .started_ns = 1000}; /* long before the launches */
     put_profile(c, &r);
-    put_metrics(c, number, k, us);
+    put_metrics(c, number, k, k->us);
 }
 
 static int64_t put_copy(struct capture *c, int64_t at, int64_t ns, uint32_t kind)
@@ -286,24 +296,24 @@ static void put_body(struct capture *c, bool is_after, bool is_live)
     for (unsigned round = 0; round < 4; round++) {
         at = put_copy(c, at, 4000000, 1);
         for (size_t i = 0; i < MADE; i++) {
-            double us = made[i].us * (is_after && i == MEND ? 0.45 : 1);
+            const struct made k = made_of(i, is_after);
             if (is_after && i == GONE)
                 continue;
             for (unsigned n = round; n < made[i].launches; n += 4) {
-                int64_t ns = (int64_t)(us * 1000 * (1 + 0.02 * ((n * 7) % 5)));
-                struct ws_rec_kernel r = launch_of(i, at, at + ns);
+                int64_t ns = (int64_t)(k.us * 1000 * (1 + 0.02 * ((n * 7) % 5)));
+                struct ws_rec_kernel r = launch_of(&k, i, at, at + ns);
                 put_kernel(c, &r);
                 put_call(c, at, n);
                 at += ns + 3000 + (n % 3 == 0 ? 20000 : 0);
             }
             if (round == 0 && made[i].stall)
-                put_profiled(c, i, ++number, us);
+                put_profiled(c, &k, i, ++number);
         }
         at = put_copy(c, at, 1300000, 2);
         put_round(c, round, at);
     }
     for (unsigned n = 0; is_live && n < 200; n++, at += 200000) {
-        struct ws_rec_kernel r = launch_of(5, at, at + 96000);
+        struct ws_rec_kernel r = launch_of(&made[5], 5, at, at + 96000);
         put_kernel(c, &r);
     }
 }

@@ -11,6 +11,7 @@ const v = await load("verdict.js");
 const { score } = await load("fuzzy.js");
 const src = await load("lines.js");
 const sc = await load("scale.js");
+const grp = await load("groups.js");
 const S = "\u202f";
 
 test("numbers have three significant digits and the unit's prefix", () => {
@@ -199,4 +200,15 @@ test("a file is shown around the lines that have facts, folded between, and no l
     assert.equal(new Set(flat).size, flat.length);
     assert.ok(n.every((x) => flat.includes(x)) && flat.every((x) => x >= 1 && x <= 60));
   }
+});
+
+test("launch groups of a kernel add up, one side counts whole, and a changed shape is told", () => {
+  const k = (name, base, target, b, t) => ({ name, demangled: name, base: b === null ? null : 1, target: t === null ? null : 2, total: { base: b, target: t }, impact: (t ?? 0) - (b ?? 0) });
+  const list = [k("a", 1, 1, 4, 3), k("a", 1, null, 2, null), k("b", null, 1, null, 9), k("c", 1, null, 5, null), k("c", null, 1, null, 1), k("d", 1, 1, undefined, undefined)];
+  list[5].total = { base: null, target: null };
+  assert.deepEqual(list.map(grp.sideOf), ["both", "base", "target", "base", "target", "both"]);
+  assert.deepEqual(list.map(grp.impactOf), [-1, -2, 9, -5, 1, null]);
+  const by = grp.byKernel(list);
+  assert.deepEqual(by.map((g) => [g.name, g.impact, g.side, g.reshaped, g.matched]), [["b", 9, "target", false, 0], ["c", -4, "both", true, 0], ["a", -3, "both", false, 1], ["d", null, "both", false, 1]]);
+  assert.equal(by[1].percent, -0.8);
 });

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // compare.js: two sessions, kernel by kernel. Every number has baseline, value, change; what lies within the noise is grey.
 import { catalogue, useApi } from "../api.js";
-import { dims, exact, isPercent, percent, shortName } from "../format.js";
+import { dims, exact, format, isPercent, kib, percent, shortName } from "../format.js";
+import { SIDES, byKernel, impactOf, sideOf } from "../groups.js";
 import { query, setQuery } from "../router.js";
-import { Code, Mark, Panel, V, Why, has, html, when, whyText } from "../ui.js";
+import { Code, Mark, Panel, Segment, V, Why, has, html, when, whyText } from "../ui.js";
 import { Table } from "../table.js";
 import { SHORT } from "./kernels.js";
 
@@ -31,6 +32,12 @@ export function tally(pairs, keys) {
   return n;
 }
 
+/** Seconds more (+) or less (−) than in the baseline, over all launches. */
+const Impact = ({ v, noise = false }) => (v === null ? html`<span class="why">–</span>` : html`<span class=${"delta num " + (noise || v === 0 ? "noise" : v > 0 ? "up" : "down")} title=${exact(v, "s")}>${v > 0 ? "+" : ""}${format(v, "s")}</span>`);
+const Side = ({ side }) => (side === "both" ? html`<span class="soft">both</span>` : html`<span class="chip">${SIDES[side]}</span>`);
+/** A launch group: what tells launches of one kernel apart. */
+const shapeOf = (k) => `${dims(k.grid)} · ${dims(k.block)}${k.dynamic_smem_bytes ? ` · ${kib(k.dynamic_smem_bytes)}` : ""}`;
+
 /** Relative change as text with a sign and a word; noise: changes below it are not news; neutral: neither good nor bad. */
 function Change({ percent: p, noise, less = true, neutral = false }) {
   if (p === null || p === undefined) return html`<span class="why">–</span>`;
@@ -56,7 +63,8 @@ export function Compare() {
       <div class="controls"><label class="pick">Baseline <select value=${base} onChange=${(e) => setQuery({ base: e.target.value })}>${options(base)}</select></label><button class="quiet" title="Swap the two" aria-label="Swap baseline and session" onClick=${() => setQuery({ base: target, target: base })}>⇄</button>
         <label class="pick">Session <select value=${target} onChange=${(e) => setQuery({ target: e.target.value })}>${options(target)}</select></label>
         <label class="pick">Ignore changes under <input type="number" min="0" max="100" step="0.5" value=${query("noise", "2")} onChange=${(e) => setQuery({ noise: e.target.value === "2" ? null : e.target.value })} /> %</label>
-        <label class="pick">Show <select value=${only} onChange=${(e) => setQuery({ show: e.target.value === "all" ? null : e.target.value })}><option value="all">all</option><option value="changed">changed</option><option value="one">on one side only</option></select></label>
+        <label class="pick">Show <select value=${only} onChange=${(e) => setQuery({ show: e.target.value === "all" ? null : e.target.value })}><option value="all">all</option><option value="changed">changed</option><option value="base">only in baseline</option><option value="target">only in session</option></select></label>
+        <${Segment} label="Rows" value=${query("by", "shape")} onChange=${(v) => setQuery({ by: v === "shape" ? null : v, sort: null })} options=${[["shape", "Launch groups", "One row for each kernel, grid, block and dynamic shared memory"], ["kernel", "Kernels", "All launch groups of a kernel together: also where the shape itself was changed"]]} />
         ${base && target && html`<a class="quiet" href=${`/sessions/${target}/roofline?base=${base}`}>Roofline with arrows</a>`}</div>
       ${!(base && target) ? html`<p class="hint">Choose a baseline and a session.</p>` : when(state, (d) => html`<${Result} d=${d} keys=${keys} cat=${cat} floor=${floor} only=${only} />`, "Comparing")}</div>`;
   }, "Loading sessions");
@@ -70,11 +78,13 @@ function Result({ d, keys, cat, floor, only }) {
   const faster = pairs.filter((k) => k.duration.percent !== null && k.duration.percent < -noiseOf(k)).length;
   const versus = isModelled(d.base) !== isModelled(d.target);
   const counts = versus ? tally(pairs, keys) : null;
-  const rows = d.kernels.filter((k) => only === "all" || (only === "one" ? k.base === null || k.target === null : versus ? k.base !== null && k.target !== null && tally([k], keys).differ > 0 : k.duration?.percent !== null && Math.abs(k.duration?.percent ?? 0) > noiseOf(k)));
+  const rows = d.kernels.filter((k) => only === "all" || (only === "base" || only === "target" ? sideOf(k) === only : versus ? k.base !== null && k.target !== null && tally([k], keys).differ > 0 : k.duration?.percent !== null && Math.abs(k.duration?.percent ?? 0) > noiseOf(k)));
   const mixed = [d.base.source, d.target.source].some((s) => s === "modelled" || s === "synthetic") && d.base.source !== d.target.source;
   const columns = [
     { key: "name", title: "Kernel", cls: "kname", get: (k) => k.name, render: (k) => html`<a class="mono" title=${k.name} href=${k.target !== null ? `/sessions/${d.target.id}/kernels/${k.target}` : `/sessions/${d.base.id}/kernels/${k.base}`}>${shortName(k.name)}</a>` },
-    { key: "geometry", title: "Grid · block", get: (k) => `${dims(k.grid)} · ${dims(k.block)}`, render: (k) => html`<span class="num soft">${dims(k.grid)} · ${dims(k.block)}</span>` },
+    { key: "geometry", title: "Grid · block", hint: "And dynamic shared memory, where there is some", get: shapeOf, render: (k) => html`<span class="num soft">${shapeOf(k)}</span>` },
+    { key: "side", title: "In", get: (k) => SIDES[sideOf(k)], render: (k) => html`<${Side} side=${sideOf(k)} />` },
+    ...(versus ? [] : [{ key: "impact", title: "Impact", unit: "s", hint: "Time of all launches together, more or less than in the baseline", num: true, bar: true, get: (k) => (impactOf(k) === null ? null : Math.abs(impactOf(k))), render: (k) => html`<${Impact} v=${impactOf(k)} noise=${sideOf(k) === "both" && Math.abs(k.duration?.percent ?? 0) <= noiseOf(k)} />` }]),
     { key: "base", title: "Baseline", unit: "s", hint: "Median time a launch", num: true, get: (k) => k.duration?.base ?? { value: null, why: k.base === null ? "not in baseline" : isModelled(d.base) ? "needs-gpu" : "no time" }, render: isModelled(d.base) ? (k) => (k.base === null ? html`<span class="why">not in baseline</span>` : html`<${NeedsGpu} />`) : undefined },
     { key: "target", title: "Session", unit: "s", hint: "Median time a launch", num: true, get: (k) => k.duration?.target ?? { value: null, why: k.target === null ? "not in session" : isModelled(d.target) ? "needs-gpu" : "no time" }, render: isModelled(d.target) ? (k) => (k.target === null ? html`<span class="why">not in session</span>` : html`<${NeedsGpu} />`) : undefined },
     ...(versus ? [] : [{ key: "delta", title: "Difference", unit: "s", num: true, get: (k) => k.duration?.delta ?? null, render: (k) => (k.duration?.delta === null || k.duration?.delta === undefined ? html`<span class="why">–</span>` : html`<${V} v=${k.duration.delta} unit="s" />`) },
@@ -92,10 +102,28 @@ function Result({ d, keys, cat, floor, only }) {
     } }; }),
     { key: "findings", title: "Findings", sort: false, get: (k) => [...(k.findings?.gone ?? []).map((r) => "-" + r), ...(k.findings?.appeared ?? []).map((r) => "+" + r)].join(" "), render: (k) => (k.base === null || k.target === null) ? html`<span class="why">one side only</span>` : html`${(k.findings?.gone ?? []).map((r) => html`<span key=${r} class="rule fine" title="gone">− ${r} </span>`)}${(k.findings?.appeared ?? []).map((r) => html`<span key=${r} class="rule poor" title="new">+ ${r} </span>`)}${k.findings?.not_judged?.length ? html`<span class="why" title=${`Fired on one side; the other lacks the values to say: ${k.findings.not_judged.join(", ")}`}>${k.findings.not_judged.length} not judged on both</span>` : ""}` },
   ];
+  const kernels = byKernel(d.kernels), reshaped = kernels.filter((g) => g.reshaped);
   // What is on one side only has no change to show, and its findings are no news.
   const side = (t, s) => html`<div><dt>${t}</dt><dd><a href=${`/sessions/${s.id}`}>${s.name || s.exe}</a> <${Mark} source=${s.source} /></dd></div>`;
-  return html`<${Panel}><dl class="facts">${side("Baseline", d.base)}${side("Session", d.target)}<div><dt>Kernels on both sides</dt><dd>${exact(pairs.length)}</dd></div>${versus ? html`<div><dt>Counts equal</dt><dd class="fine">${exact(counts.equal)}</dd></div><div><dt>Counts that differ</dt><dd>${exact(counts.differ)}</dd></div><div><dt>Only a GPU tells</dt><dd>${exact(counts.one)}</dd></div>` : html`<div><dt>Faster</dt><dd class="fine">${exact(faster)}</dd></div><div><dt>Slower</dt><dd class=${slower ? "poor" : ""}>${exact(slower)}</dd></div><div><dt>Within noise</dt><dd>${exact(timed - faster - slower)}</dd></div>${timed < pairs.length && html`<div><dt>Without times</dt><dd>${exact(pairs.length - timed)}</dd></div>`}`}<div><dt>One side only</dt><dd>${exact(d.kernels.length - pairs.length)}</dd></div></dl>
+  return html`<${Panel}><dl class="facts">${side("Baseline", d.base)}${side("Session", d.target)}<div><dt>Launch groups on both sides</dt><dd>${exact(pairs.length)}</dd></div>${versus ? html`<div><dt>Counts equal</dt><dd class="fine">${exact(counts.equal)}</dd></div><div><dt>Counts that differ</dt><dd>${exact(counts.differ)}</dd></div><div><dt>Only a GPU tells</dt><dd>${exact(counts.one)}</dd></div>` : html`<div><dt>Faster</dt><dd class="fine">${exact(faster)}</dd></div><div><dt>Slower</dt><dd class=${slower ? "poor" : ""}>${exact(slower)}</dd></div><div><dt>Within noise</dt><dd>${exact(timed - faster - slower)}</dd></div>${timed < pairs.length && html`<div><dt>Without times</dt><dd>${exact(pairs.length - timed)}</dd></div>`}`}${["base", "target"].map((s) => html`<div key=${s}><dt>${SIDES[s].replace("only", "Only")}</dt><dd>${exact(d.kernels.filter((k) => sideOf(k) === s).length)}</dd></div>`)}${!versus && html`<div><dt>All kernels, all launches</dt><dd><${Impact} v=${d.kernels.reduce((t, k) => t + (impactOf(k) ?? 0), 0)} /></dd></div>`}</dl>
     ${versus ? html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts are held against each other, and where they are equal (=) the model can be trusted. Times, stalls, caches and DRAM need a GPU.</p>` : mixed && html`<p class="hint">One side is ${d.base.source}, the other ${d.target.source}: counts may be compared, times may not.</p>`}
     ${pairs.length === 0 && html`<p class="hint">The two sessions have no kernel in common: a pair has the same name, grid, block and dynamic shared memory. Compare two runs of the same program.</p>`}<//>
-    <section class="panel flush tall"><${Table} columns=${columns} sortKey="sort" rows=${rows} rowKey=${(k) => `${k.base}-${k.target}`} name=${`compare-${d.base.id}-${d.target.id}`} caption="Kernels of both sessions" empty="No kernel in this view." /></section>`;
+    ${reshaped.length > 0 && query("by") !== "kernel" && html`<p class="hint">${reshaped.length === 1 ? html`<code>${shortName(reshaped[0].name)}</code> was launched on both sides, but never in the same shape` : `${exact(reshaped.length)} kernels were launched on both sides, but never in the same shape`}: <button class="quiet" onClick=${() => setQuery({ by: "kernel", sort: null })}>together, by kernel</button></p>`}
+    ${query("by") === "kernel" ? html`<${KernelTable} d=${d} list=${kernels.filter((g) => only === "all" || (only === "changed" ? Math.abs(g.percent ?? 0) > floor : g.side === only))} />` : html`
+    <section class="panel flush tall"><${Table} columns=${columns} sortKey="sort" sort=${versus ? "" : "-impact"} rows=${rows} rowKey=${(k) => `${k.base}-${k.target}`} name=${`compare-${d.base.id}-${d.target.id}`} caption="Launch groups of both sessions" empty="No kernel in this view." /></section>`}`;
+}
+
+/** One row a kernel, its launch groups added up; where their number or shape changed this is the honest comparison. */
+function KernelTable({ d, list }) {
+  const count = (g, side) => g.groups.filter((k) => k[side] !== null).length;
+  const time = (key, title) => ({ key, title, unit: "s", num: true, hint: "All launches of all its groups", get: (g) => g[key] ?? { value: null, why: "no time" } });
+  const columns = [
+    { key: "name", title: "Kernel", cls: "kname", get: (g) => g.name, render: (g) => html`<a class="mono" title=${g.demangled} href=${g.side === "base" ? `/sessions/${d.base.id}/kernels?filter=${encodeURIComponent("name:" + g.name.replace(/\s+/g, ""))}` : `/sessions/${d.target.id}/kernels?filter=${encodeURIComponent("name:" + g.name.replace(/\s+/g, ""))}`}>${shortName(g.name)}</a>` },
+    { key: "groups", title: "Launch groups", num: true, hint: "Different grids, blocks or dynamic shared memory: baseline, session, and how many are the same", get: (g) => g.groups.length, render: (g) => html`<span class="num" title=${g.groups.map((k) => `${shapeOf(k)}: ${SIDES[sideOf(k)]}`).join("\n")}>${count(g, "base")}, ${count(g, "target")} <i>(${g.matched} the same)</i></span>` },
+    { key: "side", title: "In", get: (g) => SIDES[g.side], render: (g) => html`<${Side} side=${g.side} />${g.reshaped ? html` <span class="soft">other shapes</span>` : ""}` },
+    { key: "impact", title: "Impact", unit: "s", num: true, bar: true, get: (g) => (g.impact === null ? null : Math.abs(g.impact)), render: (g) => html`<${Impact} v=${g.impact} />` },
+    time("base", "Baseline"), time("target", "Session"),
+    { key: "percent", title: "Change", unit: "", num: true, get: (g) => g.percent, render: (g) => html`<${Change} percent=${g.side === "both" ? g.percent : null} />` },
+  ];
+  return html`<section class="panel flush tall"><${Table} columns=${columns} sortKey="sort" sort="-impact" rows=${list} rowKey=${(g) => g.demangled} name=${`compare-${d.base.id}-${d.target.id}-kernels`} caption="Kernels of both sessions" empty="No kernel in this view." /></section>`;
 }
