@@ -667,6 +667,33 @@ def the_timeline_has_allocated_bytes_waits_and_queue_delays(d):
 
 
 @test
+def profiling_is_told_where_it_held_the_program(d):
+    own = recorded("h200-kernels")
+    try:
+        p = own.json("sessions/1/timeline/profiling")
+        cost = next(c for c in own.json("sessions/1")["cost"] if c["what"] == "profile")
+        db = sqlite3.connect(own.db)
+        rows = db.execute("SELECT started_ns, cost_ns FROM profile ORDER BY started_ns").fetchall()
+        assert p["launches"] == len(rows) == cost["count"] and p["total_ns"] == sum(c for _, c in rows)
+        assert p["unplaced"] == sum(s == 0 for s, _ in rows)
+        assert all(a <= b for a, b in zip(p["start"], p["end"]))
+        assert all(e < s for e, s in zip(p["end"], p["start"][1:]))
+        assert sum(p["merged"]) == len(rows) - p["unplaced"]
+        first = rows[0][0] - int(p["base_ns"])
+        assert p["start"][0] == first, (p["start"][0], first)
+        part = own.json("sessions/1/timeline/profiling?from=%d&to=%d&px=8192" % (first, first + rows[0][1] // 2))
+        assert part["start"] == [first] and part["launches"] == len(rows)
+        for bad in "from=x", "px=0", "from=5&to=4":
+            assert own.ask("/api/v1/sessions/1/timeline/profiling?" + bad).status == 400, bad
+    finally:
+        own.stop()
+    sid = d.fill("unprofiled", 100, 1)
+    db = sqlite3.connect(d.db, timeout=10)
+    assert d.json("sessions/%d/timeline/profiling" % sid)["launches"] == db.execute(
+        "SELECT count(*) FROM profile WHERE session_id = ? AND cost_ns > 0", (sid,)).fetchone()[0]
+
+
+@test
 def two_sessions_are_compared(d):
     a, b = d.fill("base", 300, 3), d.fill("target", 500, 5)
     c = d.json("compare?base=%d&target=%d&metrics=gld_efficiency" % (a, b))
