@@ -144,14 +144,16 @@ test("the time bill of random timelines equals a count of every nanosecond", () 
   for (let round = 0; round < 60; round++) {
     const rows = [];
     for (const lane of [0, 1, 2]) { let at = 0; for (let i = 0; i < 8; i++) { at += Math.floor(Math.random() * 12); const len = 1 + Math.floor(Math.random() * 9); rows.push([at, len, i, lane]); at += len; } }
-    const b = t.bill(t.decode(block(rows)), LANES);
+    const a = Math.floor(Math.random() * 90), holds = { start: [a, a + 30], end: [a + 20, a + 41] };
+    const b = t.bill(t.decode(block(rows)), LANES, holds);
     const lo = Math.min(...rows.map((r) => r[0])), hi = Math.max(...rows.map((r) => r[0] + r[1]));
-    const want = { kernel: 0, both: 0, copy: 0, idle: 0 };
+    const want = { kernel: 0, both: 0, copy: 0, idle: 0, held: 0 };
     for (let ns = lo; ns < hi; ns++) {
       const on = (k) => rows.some((r) => (r[3] === 0) === k && r[0] <= ns && ns < r[0] + r[1]);
-      want[on(false) ? (on(true) ? "both" : "kernel") : on(true) ? "copy" : "idle"]++;
+      want[on(false) ? (on(true) ? "both" : "kernel") : on(true) ? "copy" : holds.start.some((s, i) => s <= ns && ns < holds.end[i]) ? "held" : "idle"]++;
     }
     for (const p of b.parts) assert.ok(Math.abs(p.value - want[p.key]) < 1e-6, `${p.key} ${p.value} ${want[p.key]}`);
+    assert.ok(Math.abs(b.held - want.held) < 1e-6 && Math.abs(b.window + b.held - (hi - lo)) < 1e-6, `held ${b.held} ${want.held}`);
   }
 });
 
@@ -211,4 +213,17 @@ test("launch groups of a kernel add up, one side counts whole, and a changed sha
   const by = grp.byKernel(list);
   assert.deepEqual(by.map((g) => [g.name, g.impact, g.side, g.reshaped, g.matched]), [["b", 9, "target", false, 0], ["c", -4, "both", true, 0], ["a", -3, "both", false, 1], ["d", null, "both", false, 1]]);
   assert.equal(by[1].percent, -0.8);
+});
+
+test("the bill leaves out what profiling held, and looks at a range", () => {
+  const d = t.decode(block([[220, 100, 1, 0], [0, 100, 7, 1], [200, 50, 7, 1]]));
+  const whole = t.bill(d, LANES), cut = t.bill(d, LANES, { start: [90, 300], end: [190, 400] });
+  const part = (b) => Object.fromEntries(b.parts.map((p) => [p.key, p.value]));
+  assert.deepEqual([whole.window, whole.held], [320, 0]);
+  // 90…190 less the 10 in which a kernel ran on; of 300…400 a copy fills 20, and the window ends with it.
+  assert.deepEqual([cut.window, cut.held, part(cut).idle], [230, 90, part(whole).idle - 90]);
+  assert.deepEqual([part(cut).kernel, part(cut).copy, part(cut).both], [part(whole).kernel, part(whole).copy, part(whole).both]);
+  const r = t.bill(d, LANES, { start: [90], end: [190] }, [50, 240]);
+  assert.deepEqual([r.window, r.held, part(r)], [100, 90, { kernel: 70, both: 20, copy: 0, idle: 10 }]);
+  assert.equal(t.bill(d, LANES, null, [1000, 2000]).window, 1000);
 });

@@ -207,6 +207,13 @@ test("a range of the timeline filters the table of kernels", { skip }, async () 
   await page.keyboard.press("0");
   await page.waitForURL((u) => !u.searchParams.has("v"));
   await page.keyboard.press(".");
+  // Overview looks at the range, too: its bill, its kernels, its findings.
+  const t = new URL(page.url()).searchParams.get("t");
+  await page.click('nav a:has-text("Overview")');
+  await page.waitForURL((u) => u.searchParams.get("t") === t);
+  await page.waitForSelector('section[aria-label="Time in the range"] .stack');
+  await page.waitForSelector(".pagehead .chip.on");
+  assert.equal(await page.locator('section[aria-label="Where the time went"]').count(), 0);
   await page.click('nav a:has-text("Kernels")');
   await page.waitForURL(/kernels\?t=/);
   await page.waitForSelector(".chip.on");
@@ -458,18 +465,43 @@ test("when the daemon is killed the page keeps what it shows and says so, and it
   await after.stop();
 });
 
-test("deleting one kernel from the database changes every page", { skip: real, timeout: 120000 }, async () => {
+// Pages that hold no kernel of a session, and why: they stay as they are when one is deleted.
+const WITHOUT_KERNELS = {
+  "/occupancy": "a calculator: the limits of a compute capability",
+  "/reference": "the catalogue of metrics is the program's, not a session's",
+  "/reference/metrics": "the same",
+  "/reference/rules": "the catalogue of rules; what they found stands on Overview and on the kernel's page",
+  "/reference/stalls": "the catalogue of stall reasons",
+  "/reference/gpus": "limits and rates of GPUs, from gpus.def",
+  "/reference/cannot": "what no counter shows, and the tool that does",
+  "/reference/reasons": "the words for a missing value",
+  "/live": "sessions that run now, and none does; of the others it holds no kernel",
+};
+
+/** Every page that the program knows, from its own tables: patterns of main.js, parts of reference.js. A new one must come into the test below. */
+function knownPages() {
+  const main = readFileSync(new URL("../../web/src/main.js", import.meta.url), "utf8"), reference = readFileSync(new URL("../../web/src/pages/reference.js", import.meta.url), "utf8");
+  const patterns = [...main.matchAll(/^  \[\/(\^.+?\$)\/, \w+, "/gm)].map((m) => new RegExp(m[1]));
+  const parts = [.../const PARTS = (\[\[.+?\]\]);/.exec(reference)[1].matchAll(/\["(\w+)", /g)].map((m) => "/reference/" + m[1]);
+  return { patterns, parts };
+}
+
+test("deleting one kernel from the database changes every page that shows kernels, and no other", { skip: real, timeout: 120000 }, async () => {
   const e = await daemon({ own: true });
   // A batch of the decode sweep: it is on the two reference pages, too.
   const list = (await getJson(e, "/sessions?limit=100")).sessions;
   const of = list.find((s) => s.name === "h200-kernels");
   const gone = (await getJson(e, `/sessions/${of.id}/kernels?filter=name:gemv&limit=10`)).kernels[0];
   const other = list.find((s) => s.id !== of.id);
-  const paths = ["/sessions", `/sessions/${of.id}`, `/sessions/${of.id}/kernels`, `/sessions/${of.id}/kernels/${gone.id}`, `/sessions/${of.id}/roofline`, `/sessions/${of.id}/timeline`, `/compare?base=${other.id}&target=${of.id}`, `/reference/kernels?session=${of.id}`, `/reference/decode?session=${of.id}`];
+  const paths = ["/sessions", `/sessions/${of.id}`, `/sessions/${of.id}/kernels`, `/sessions/${of.id}/kernels/${gone.id}`, `/sessions/${of.id}/roofline`, `/sessions/${of.id}/timeline`, `/compare?base=${other.id}&target=${of.id}`, `/compare?base=${other.id}&target=${of.id}&by=kernel`, `/sessions/${of.id}/roofline?level=all`, `/reference/kernels?session=${of.id}`, `/reference/decode?session=${of.id}`];
+  const { patterns, parts } = knownPages(), exempt = Object.keys(WITHOUT_KERNELS), covered = [...paths.map((x) => x.split("?")[0]), ...exempt];
+  assert.ok(patterns.length >= 10 && parts.length >= 8, "the tables of pages were found");
+  for (const re of patterns) assert.ok(covered.some((x) => re.test(x)), `no path here is a page of ${re}`);
+  for (const x of parts) assert.ok(covered.includes(x), `${x} is not here`);
   const seen = async () => {
     const out = {};
     const page = await open(e.url + "/sessions", { allow: ["404"] });
-    for (const path of paths) {
+    for (const path of [...paths, ...exempt]) {
       await page.goto(e.url + path);
       await settled(page);
       await page.waitForLoadState("networkidle").catch(() => { /* the event stream never ends */ });
@@ -485,6 +517,12 @@ test("deleting one kernel from the database changes every page", { skip: real, t
   e.url = after.url;
   const now = await seen();
   for (const path of paths) assert.notEqual(now[path], was[path], `${path} changed with ${gone.demangled}`);
+  // The live page counts records, bytes and seconds, which are another daemon's by now.
+  const words = (text) => text.replace(/[\d.,\u202f:]+ ?(?:[kMG]?B|[mµn]?s|min|PM|AM)?/g, "").replace(/127001\S*|\bago\b|\s+/g, " ");
+  for (const path of exempt) {
+    assert.ok(!now[path].includes("gemv<"), `${path} names no kernel of the session`);
+    assert.equal(words(now[path]), words(was[path]), `${path} (${WITHOUT_KERNELS[path]})`);
+  }
   await after.stop();
 });
 
@@ -698,6 +736,49 @@ test("compare: the heaviest change first, what is on one side only says on which
   const reshaped = want.find((k) => k.base === null && want.some((x) => x.demangled === k.demangled && x.base !== null));
   assert.match(await table.locator("tbody tr", { has: page.locator(`a[title="${reshaped.demangled}"]`) }).innerText(), /1, 1 \(0 the same\)[^]*other shapes/);
   assert.deepEqual(await violations(page), []);
+  clean(page);
+  await close(page);
+});
+
+test("a range typed on the overview filters kernels and findings; profiling is marked on the timeline and left out of the bill", { skip: real }, async () => {
+  const s = (await getJson(d, "/sessions?limit=100")).sessions.find((x) => x.name === "h200-kernels").id;
+  const holds = await getJson(d, `/sessions/${s}/timeline/profiling?px=8192`), whole = await getJson(d, `/sessions/${s}/timeline`);
+  const all = (await getJson(d, `/sessions/${s}/kernels?limit=1000&metrics=duration`)).kernels;
+  const page = await open(`${d.url}/sessions/${s}`);
+  const bill = page.locator('section[aria-label="Where the time went"]');
+  assert.match(await bill.innerText(), new RegExp(`in which WarpSight replayed ${holds.launches} launches: they are cut out`));
+  // From the first launch that was profiled to the end of the fifth.
+  const [from, to] = [holds.start[0] / 1e6 - 1, holds.end[4] / 1e6 + 1].map((x) => x.toFixed(3));
+  await page.fill('.strip input >> nth=1', to);
+  await page.keyboard.press("Tab");
+  await page.waitForURL(/t=/);
+  await page.fill('.strip input >> nth=0', from);
+  await page.keyboard.press("Tab");
+  await page.waitForURL((u) => u.searchParams.get("t")?.startsWith(String(Math.floor(Number(from) * 1e6))));
+  const panel = page.locator('section[aria-label="Time in the range"]');
+  await panel.locator(".stack").waitFor();
+  assert.match(await panel.innerText(), /in which profiling held the program/);
+  const part = await getJson(d, `/sessions/${s}/timeline/profiling?px=8192&from=${Math.floor(from * 1e6)}&to=${Math.ceil(to * 1e6)}`), inside = new Set(part.kernel);
+  assert.ok(inside.size >= 3 && inside.size < all.length);
+  const names = await panel.locator("td a.mono").allInnerTexts();
+  assert.equal(names.length, Math.min(5, inside.size));
+  for (const link of await page.locator(".findings li a[href*='/kernels/']").all()) assert.ok(inside.has(Number((await link.getAttribute("href")).split("/").pop())), "a finding of another time");
+  assert.deepEqual(await violations(page), []);
+  await page.click('nav a:has-text("Kernels")');
+  await page.waitForFunction((n) => document.querySelectorAll("main tbody tr").length === n, inside.size);
+  assert.match(await page.innerText("thead"), /In range/);
+  await page.click('nav a:has-text("Timeline")');
+  await page.waitForSelector(".hint:has-text('Profiling held the program')");
+  await page.click(".hint details summary");
+  assert.equal(await page.locator(".hint tbody tr").count(), holds.start.length);
+  // Over the bar its tip says which kernel.
+  const box = await page.locator("canvas").nth(1).boundingBox(), x = 164 + ((box.width - 164) * ((holds.start[2] + holds.end[2]) / 2 - whole.from)) / (whole.to - whole.from);
+  await page.mouse.move(box.x + x, box.y + 22);
+  await page.waitForSelector(".tip:not([hidden]):has-text('Profiling held the program')");
+  // A chip clears it everywhere.
+  await page.click(".chip.on button");
+  await page.click('nav a:has-text("Overview")');
+  await bill.waitFor();
   clean(page);
   await close(page);
 });

@@ -9,6 +9,7 @@ import { catalogue, connection, hold, live, paused, pending, resume, startEvents
 import { exact } from "./format.js";
 import { embedded, go, href, link, path, route, startRouter } from "./router.js";
 import { Palette, palette } from "./palette.js";
+import { keepRange } from "./range.js";
 import { nextTheme, theme } from "./theme.js";
 import { Banner, Failure, Mark, Prose, SOURCES, Tip, copy, html, noTip, reasons } from "./ui.js";
 import { Sessions } from "./pages/sessions.js";
@@ -51,10 +52,10 @@ const sessionId = () => Number(/^\/sessions\/(\d+)/.exec(path.value)?.[1] ?? las
 const lastSession = signal(0);
 const KEYS = [
   ["g s", "Sessions", () => "/sessions"],
-  ["g o", "Overview of the session", (s) => s && `/sessions/${s}`],
-  ["g k", "Kernels", (s) => s && `/sessions/${s}/kernels`],
-  ["g r", "Roofline", (s) => s && `/sessions/${s}/roofline`],
-  ["g t", "Timeline", (s) => s && `/sessions/${s}/timeline`],
+  ["g o", "Overview of the session", (s) => s && `/sessions/${s}${keepRange()}`],
+  ["g k", "Kernels", (s) => s && `/sessions/${s}/kernels${keepRange()}`],
+  ["g r", "Roofline", (s) => s && `/sessions/${s}/roofline${keepRange()}`],
+  ["g t", "Timeline", (s) => s && `/sessions/${s}/timeline${keepRange()}`],
   ["g c", "Compare", (s) => "/compare" + (s ? "?target=" + s : "")],
   ["g p", "Occupancy calculator", () => "/occupancy"],
   ["g m", "Reference", () => "/reference"],
@@ -137,8 +138,7 @@ function SessionName({ s }) {
 function Header({ page, session }) {
   const id = session?.id;
   const tab = (name, title, to) => html`<a key=${name} class="tab" href=${href(to)} aria-current=${page?.name === name ? "page" : null}>${title}</a>`;
-  const t = route.value.query.get("t");
-  const keep = t ? "?t=" + t : "";
+  const keep = keepRange();
   return html`<header class="top">
     <a class="brand" href=${href("/sessions")} aria-label="WarpSight: all sessions"><svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1.5 13.5V9.5l6-6h7" /><circle cx="9.5" cy="8.2" r="1.9" /></svg>WarpSight</a>
     ${session && html`<span class="sep" aria-hidden="true">/</span><${SessionName} s=${session} />`}
@@ -153,7 +153,7 @@ function Header({ page, session }) {
     <button class="icon" title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" onClick=${() => { help.value = true; }}>?</button>
     <nav aria-label="Pages">
       ${tab("sessions", "Sessions", "/sessions")}
-      ${session && html`<span class="tabgroup">${tab("overview", "Overview", `/sessions/${id}`)}${tab("kernels", "Kernels", `/sessions/${id}/kernels${keep}`)}${tab("roofline", "Roofline", `/sessions/${id}/roofline${keep}`)}${!embedded && tab("timeline", "Timeline", `/sessions/${id}/timeline${keep}`)}</span>`}
+      ${session && html`<span class="tabgroup">${tab("overview", "Overview", `/sessions/${id}${keep}`)}${tab("kernels", "Kernels", `/sessions/${id}/kernels${keep}`)}${tab("roofline", "Roofline", `/sessions/${id}/roofline${keep}`)}${!embedded && tab("timeline", "Timeline", `/sessions/${id}/timeline${keep}`)}</span>`}
       <span class="grow"></span>
       ${!embedded && tab("compare", "Compare", "/compare" + (id ? "?target=" + id : ""))}${!embedded && tab("occupancy", "Occupancy", "/occupancy")}${tab("reference", "Reference", "/reference")}${!embedded && tab("live", "Live", "/live")}
     </nav></header>`;
@@ -190,7 +190,7 @@ function App() {
   useEffect(() => {
     document.title = [page?.title ?? "Not found", session ? session.name || session.exe : "", "WarpSight"].filter(Boolean).join(" · ");
   }, [page?.title, session?.name]);
-  const entries = useMemo(() => commands(id || lastSession.value), [id]);
+  const entries = useMemo(() => commands(id || lastSession.value), [id, keepRange()]);
   const Page = page?.component;
   const args = page ? { id: id || undefined, kid: page.args[1] && Number(page.args[1]), part: page.name === "reference" ? page.args[0] : undefined } : {};
   return html`<a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById("main").focus(); }}>Skip to the content</a>

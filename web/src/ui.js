@@ -164,7 +164,7 @@ export function Severity({ level, gain, brief = false }) {
 
 /** The name of a piece of evidence in words; unit: ratios are told by their name where the catalogue does not list the key. */
 const evidenceTitle = (key, titles) => titles?.[key] ?? key.replaceAll("_", " ");
-const evidenceUnit = (key, units) => units?.[key] ?? (/(_share|_throughput|^loss|^last_wave|_rate|busiest_unit)$/.test(key) ? "" : "1");
+const evidenceUnit = (key, units) => units?.[key] ?? (/^(copy|link)_rate$/.test(key) ? "B/s" : /(_share|_throughput|^loss|^last_wave|_rate|busiest_unit)$/.test(key) ? "" : "1");
 
 /** rule: of the catalogue, for the reasons behind it; time: seconds of the kernel, for what would be left; children: what stands below. */
 export function Finding({ f, units, titles, kernel, link, rule, time, children }) {

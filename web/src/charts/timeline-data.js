@@ -49,21 +49,28 @@ export function laneRanges(d) {
   return out;
 }
 
-/** Kernels alone, copies alone, both, nothing: shares of the window. A merged run counts with the part of it that was busy. */
-export function bill(d, lanes) {
+/** Kernels alone, copies alone, both, nothing: shares of the window. A merged run counts with the part of it that was busy.
+ *  holds: {start, end}: when profiling held the program: what of it no work fills is `held`, and not part of the window.
+ *  range: [from, to] to look at; else from the first to the last work. */
+export function bill(d, lanes, holds = null, range = null) {
   const kind = new Map(lanes.map((l) => [l.lane, l.kind === "kernel" ? 0 : 1]));
   const edges = [];
   let first = Infinity, last = -Infinity, kernelSum = 0;
   for (let i = 0; i < d.n; i++) {
     const k = kind.get(d.lane[i]) ?? 1;
     const w = d.duration[i] > 0 ? Math.min(1, d.busy[i] / d.duration[i]) : 0;
-    if (k === 0) kernelSum += d.busy[i];
-    first = Math.min(first, d.start[i]);
-    last = Math.max(last, d.start[i] + d.duration[i]);
-    if (w > 0) edges.push([d.start[i], k, w], [d.start[i] + d.duration[i], k, -w]);
+    const a = range ? Math.max(range[0], d.start[i]) : d.start[i], b = range ? Math.min(range[1], d.start[i] + d.duration[i]) : d.start[i] + d.duration[i];
+    if (b < a) continue;
+    if (k === 0) kernelSum += w > 0 ? (b - a) * w : 0;
+    first = Math.min(first, a);
+    last = Math.max(last, b);
+    if (w > 0) edges.push([a, k, w], [b, k, -w]);
   }
+  if (range) [first, last] = range;
+  if (first > last) first = last = 0;
+  holds?.start.forEach((s, i) => { const a = Math.max(s, first), b = Math.min(holds.end[i], last); if (b > a) edges.push([a, 2, 1], [b, 2, -1]); });
   edges.sort((a, b) => a[0] - b[0]);
-  const on = [0, 0], t = { kernel: 0, copy: 0, both: 0 };
+  const on = [0, 0, 0], t = { kernel: 0, copy: 0, both: 0, held: 0 };
   let at = first;
   for (const [when, k, w] of edges) {
     const span = when - at;
@@ -72,15 +79,16 @@ export function bill(d, lanes) {
       t.both += span * a * b;
       t.kernel += span * a * (1 - b);
       t.copy += span * b * (1 - a);
+      if (on[2] > 0) t.held += span * (1 - a) * (1 - b);
     }
     on[k] += w;
     if (Math.abs(on[k]) < 1e-6) on[k] = 0;
     at = when;
   }
-  const window = d.n ? last - first : 0;
+  const window = last - first - t.held;
   const idle = Math.max(0, window - t.kernel - t.copy - t.both);
   return {
-    window, kernelSum, merged: d.merged, events: d.events,
+    window, held: t.held, kernelSum, merged: d.merged, events: d.events,
     parts: [
       { key: "kernel", title: "Kernels alone", value: t.kernel, cls: "t-kernel", doc: "a kernel ran and nothing was copied" },
       { key: "both", title: "Both at once", value: t.both, cls: "t-both", doc: "copies hidden behind kernels" },

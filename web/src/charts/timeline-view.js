@@ -4,6 +4,12 @@
 import { format } from "../format.js";
 import { laneRanges, lowerBound } from "./timeline-data.js";
 
+/** Colours of the theme, as the canvases take them. */
+export function timelineColors() {
+  const s = getComputedStyle(document.documentElement), v = (k) => s.getPropertyValue(k).trim();
+  return { ink: v("--ink"), ink2: v("--ink2"), ink3: v("--ink3"), line: v("--line"), ground: v("--panel"), kernel: v("--t-kernel"), copy: v("--t-copy"), idle: v("--st-front"), wait: v("--st-sync"), queue: v("--st-shared"), memory: v("--memory"), held: v("--whatif"), select: v("--accent"), shade: v("--bg"), onFill: v("--on-fill"), font: "11.5px " + v("--sans") };
+}
+
 export const HEAD = 26, GROUPGAP = 6, LABEL = 164;
 const laneHeight = (n) => (n <= 8 ? 34 : 22);
 
@@ -44,6 +50,36 @@ export function extraRows(lanes, extra) {
   for (const l of extra?.queue?.lanes ?? []) add(12, { type: "queue", l, label: `queued, stream ${l.stream}` });
   for (const s of extra?.memory?.series ?? []) if (s.t.length) add(46, { type: "memory", s, top: Math.max(s.before, ...s.high), label: `${s.kind}, 0 to ${format(Math.max(s.before, ...s.high), "B")}` });
   return rows;
+}
+
+/** When profiling held the program: hatched over all lanes, with a bar on top. X: time to pixel. */
+function drawHolds(c, holds, { X, from, to, colors, top, height, low }) {
+  c.strokeStyle = c.fillStyle = colors.held;
+  c.lineWidth = 1;
+  holds?.start.forEach((s, i) => {
+    if (holds.end[i] < from || s > to) return;
+    const a = Math.max(low, X(s)), b = Math.min(X(to), X(holds.end[i])), w = Math.max(1, b - a);
+    c.globalAlpha = 0.9;
+    c.fillRect(a, top, w, 4);
+    c.globalAlpha = 0.07;
+    c.fillRect(a, top + 4, w, height - top - 4);
+    c.globalAlpha = 0.3;
+    c.save();
+    c.beginPath();
+    c.rect(a, top + 4, w, height - top - 4);
+    c.clip();
+    c.beginPath();
+    for (let x = Math.floor(a / 9) * 9 - height; x < b; x += 9) { c.moveTo(x, height); c.lineTo(x + height, 0); }
+    c.stroke();
+    c.restore();
+    c.globalAlpha = 1;
+  });
+}
+/** The hold under a point of the canvas, or -1: only on its bar, for below it other things lie. */
+export function pickHold(holds, view, width, px, py) {
+  if (!holds || px < LABEL || py > HEAD - 1) return -1;
+  const per = (view[1] - view[0]) / (width - LABEL), t = view[0] + (px - LABEL) * per;
+  return holds.start.findIndex((s, i) => t >= s - 2 * per && t <= holds.end[i] + 2 * per);
 }
 
 const ARROWS = 120; // more waits than that in view: bars alone
@@ -117,7 +153,7 @@ export function pickExtra(lanes, extra, view, width, px, py) {
   return best;
 }
 
-export function draw(canvas, { data, lanes, names, view, selection, chosen, hover, colors, dark, tick, width, height, extra }) {
+export function draw(canvas, { data, lanes, names, view, selection, chosen, hover, colors, dark, tick, width, height, extra, holds }) {
   const dpr = devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * dpr) || canvas.height !== Math.round(height * dpr)) {
     canvas.width = Math.round(width * dpr);
@@ -149,6 +185,7 @@ export function draw(canvas, { data, lanes, names, view, selection, chosen, hove
   c.beginPath();
   c.rect(LABEL, 0, plot, height);
   c.clip();
+  drawHolds(c, holds, { X, from, to, colors, top: HEAD - 6, height, low: LABEL });
   let drawn = 0;
   for (const { lane, y, h } of rows) {
     const r = ranges.get(lane.lane);
@@ -229,7 +266,7 @@ function cut(c, s, w) {
 }
 
 /** Whole run in one strip: how busy the device was, pixel by pixel. */
-export function drawMinimap(canvas, { data, lanes, whole, view, selection, colors, width, height }) {
+export function drawMinimap(canvas, { data, lanes, whole, view, selection, colors, width, height, holds }) {
   const dpr = devicePixelRatio || 1;
   canvas.width = Math.round(width * dpr);
   canvas.height = Math.round(height * dpr);
@@ -253,6 +290,7 @@ export function drawMinimap(canvas, { data, lanes, whole, view, selection, color
     c.fillRect(x, 2, 1, height * 0.22 * o);
   }
   const X = (t) => ((t - whole[0]) / span) * width;
+  drawHolds(c, holds, { X, from: whole[0], to: whole[1], colors, top: 0, height, low: 0 });
   c.fillStyle = colors.shade;
   c.globalAlpha = 0.55;
   c.fillRect(0, 0, X(view[0]), height);

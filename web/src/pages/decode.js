@@ -17,12 +17,12 @@ function Chart({ d, width, svgRef }) {
   const times = [...curves.flatMap((c) => c.curve.map((x) => x.seconds)), ...points.map((p) => p.seconds.value)];
   if (!times.length) return html`<p class="soft">No roof is known and no batch was launched: nothing to draw.</p>`;
   const x = scaleLog([Math.min(...batches) / 1.15, Math.max(...batches) * 1.15], [M.l, width - M.r]);
-  const y = scaleLog([Math.min(...times) / 1.5, Math.max(...times) * 1.5], [H - M.b, M.t]);
+  const range = [Math.min(...times) / 1.5, Math.max(...times) * 1.5], y = scaleLog(range, [H - M.b, M.t]);
   const ticks = (lo, hi) => { const out = []; for (let e = Math.floor(Math.log10(lo)); e <= Math.ceil(Math.log10(hi)); e++) for (const m of [1, 2, 5]) { const v = m * 10 ** e; if (v >= lo && v <= hi) out.push(v); } return out; };
   const turn = curves.find((c) => c.source === "measured" && has(c.turn)) ?? curves.find((c) => has(c.turn));
   return html`<svg ref=${svgRef} class="chart decode" width=${width} height=${H} viewBox=${`0 0 ${width} ${H}`} role="img" aria-label=${`Time of a decode step over the batch: ${points.length} measured points, ${curves.length} predicted curves; the table below holds the same numbers`}>
     <g class="grid">${points.map((p) => p.batch).filter((v, i, a) => a.indexOf(v) === i).map((v) => html`<g key=${"x" + v}><line x1=${x(v)} x2=${x(v)} y1=${M.t} y2=${H - M.b} /><text x=${x(v)} y=${H - M.b + 16} text-anchor="middle">${v}</text></g>`)}
-      ${ticks(...y.domain()).map((v) => html`<g key=${"y" + v}><line x1=${M.l} x2=${width - M.r} y1=${y(v)} y2=${y(v)} /><text x=${M.l - 8} y=${y(v) + 4} text-anchor="end">${format(v, "s")}</text></g>`)}
+      ${ticks(...range).map((v) => html`<g key=${"y" + v}><line x1=${M.l} x2=${width - M.r} y1=${y(v)} y2=${y(v)} /><text x=${M.l - 8} y=${y(v) + 4} text-anchor="end">${format(v, "s")}</text></g>`)}
       <text class="axis" x=${(M.l + width - M.r) / 2} y=${H - 6} text-anchor="middle">Batch</text></g>
     ${turn && x(turn.turn.value) < width - M.r && html`<g class="turn"><line x1=${x(turn.turn.value)} x2=${x(turn.turn.value)} y1=${M.t} y2=${H - M.b} /><text x=${x(turn.turn.value) - 6} y=${M.t + 12} text-anchor="end">memory-bound</text><text x=${x(turn.turn.value) + 6} y=${M.t + 12}>compute-bound from ${format(turn.turn.value, "1")}</text></g>`}
     ${curves.map((c) => html`<path key=${c.source} class=${"roof " + (c.source === "measured" ? "measured" : "sheet")} d=${c.curve.map((p, i) => `${i ? "L" : "M"}${x(p.batch).toFixed(1)} ${y(p.seconds).toFixed(1)}`).join("")} />`)}

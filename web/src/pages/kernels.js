@@ -2,35 +2,17 @@
 // kernels.js: the table of kernels. Sort, filter and paging are the daemon's; columns and range are this page's, all in the URL.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { catalogue, live, useApi } from "../api.js";
-import { inRange } from "../charts/timeline-data.js";
-import { dims, exact, isPercent, nanoseconds, shortName } from "../format.js";
+import { dims, exact, isPercent, shortName } from "../format.js";
+import { RangeChip, keepRange, kernelsIn, range, useRange } from "../range.js";
 import { query, setQuery } from "../router.js";
 import { Loading, Severity, html } from "../ui.js";
 import { Table } from "../table.js";
-import { noKernel, useTimeline } from "./overview.js";
+import { noKernel } from "./overview.js";
 
 const DEFAULT = ["duration", "share", "mean", "launches", "finding", "roof", "achieved_occupancy", "gld_efficiency", "gst_efficiency", "shared_bank_conflicts", "geometry"];
 const SERVER = { duration: 1, mean: 1, min: 1, max: 1, launches: 1, name: 1 };
 
 export const bestRoof = (k) => (k.roofline?.points ?? []).reduce((m, p) => (p.percent !== null && p.percent !== undefined && (!m || p.percent > m.percent) ? p : m), null);
-
-/** The range chosen on the timeline, [from, to] in ns, or null. */
-export function range() {
-  const m = /^(\d+)-(\d+)$/.exec(query("t"));
-  return m && Number(m[2]) > Number(m[1]) ? [Number(m[1]), Number(m[2])] : null;
-}
-export function RangeChip() {
-  const r = range();
-  return r && html`<span class="chip on">Range ${nanoseconds(r[0])} to ${nanoseconds(r[1])}<button aria-label="Clear the time range" title="Clear the time range" onClick=${() => setQuery({ t: null })}>×</button></span>`;
-}
-
-/** Ids of the kernels that ran in the chosen range, or null while nothing is chosen (or not known yet). */
-export function useRangeKernels(id) {
-  const r = range();
-  const meta = useApi(r ? `/sessions/${id}/timeline` : null);
-  const ev = useTimeline(r ? id : null, r?.[0] ?? null, r?.[1] ?? null, 8192);
-  return useMemo(() => (r && meta.data && ev.data ? inRange(ev.data, meta.data.lanes, r[0], r[1]) : null), [ev.data, meta.data, r?.[0], r?.[1]]);
-}
 
 export function Kernels({ id }) {
   const cat = catalogue().data;
@@ -41,13 +23,14 @@ export function Kernels({ id }) {
   const timer = useRef(0);
   useEffect(() => { setTyped(filter); }, [filter]);
   const keys = shown.filter((k) => cat?.metrics.some((m) => m.key === k));
-  const path = `/sessions/${id}/kernels?sort=${encodeURIComponent(sort)}&limit=${size}${filter ? "&filter=" + encodeURIComponent(filter) : ""}${keys.length ? "&metrics=" + keys.join(",") : ""}`;
+  const path = `/sessions/${id}/kernels?sort=${encodeURIComponent(sort)}&limit=${range() ? 1000 : size}${filter ? "&filter=" + encodeURIComponent(filter) : ""}${keys.length ? "&metrics=" + keys.join(",") : ""}`;
   const state = useApi(path);
-  const picked = useRangeKernels(id);
+  const picked = useRange(id), inTime = useMemo(() => (picked && state.data ? new Map(kernelsIn(state.data.kernels, picked).map((k) => [k.id, k])) : null), [picked, state.data]);
   const total = useApi(`/sessions/${id}/kernels?sort=-duration&limit=1000&metrics=duration`).data;
   const sum = useMemo(() => (total && !total.next ? total.kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0) : null), [total]);
   const columns = useMemo(() => [
     { key: "name", title: "Kernel", fixed: true, cls: "kname", get: (k) => k.demangled || k.name, render: (k) => html`<span class="mono" title=${k.demangled || k.name}>${shortName(k.demangled || k.name)}</span>` },
+    ...(inTime ? [{ key: "inrange", title: "In range", label: "Time in the chosen range", hint: "Of a profiled launch the time that its counters say", unit: "s", num: true, bar: true, sort: false, fixed: true, get: (k) => inTime.get(k.id)?.duration.total ?? null }, { key: "launchesin", title: "Launches there", label: "Launches in the chosen range", unit: "1", num: true, sort: false, fixed: true, get: (k) => inTime.get(k.id)?.launches ?? null }] : []),
     { key: "duration", title: "Total", label: "Total time", hint: "All timed launches together", unit: "s", num: true, bar: true, get: (k) => k.duration?.total ?? null },
     ...(sum ? [{ key: "share", title: "Share", label: "Share of kernel time", hint: "Of the time of all kernels of the session", unit: "", num: true, sort: false, get: (k) => (k.duration?.total ?? 0) / sum }] : []),
     { key: "mean", title: "Mean", label: "Mean time a launch", unit: "s", num: true, get: (k) => k.duration?.mean ?? null },
@@ -60,7 +43,7 @@ export function Kernels({ id }) {
     { key: "roof", title: "Of roof", label: "Share of the roof it is nearest to", unit: "", num: true, bar: 1, sort: false, get: (k) => bestRoof(k)?.percent ?? { value: null, why: k.roofline?.points?.length ? "not-measured" : k.roofline?.why || "no roofline point", needs: k.roofline?.needs } },
     ...(cat?.metrics ?? []).filter((m) => m.key !== "duration").map((m) => ({ key: m.key, title: SHORT[m.key] ?? m.title, label: m.title, hint: m.title === SHORT[m.key] ? m.doc : `${m.title}. ${m.doc}`, unit: m.unit, num: true, bar: isPercent(m.unit) ? 1 : undefined, get: (k) => k.metrics?.[m.key] ?? { value: null, why: "not in this answer" } })),
     { key: "finding", title: "Best finding", label: "Best finding", sort: true, get: (k) => k.findings?.[0]?.rule ?? "", render: (k) => (k.findings?.length ? html`<span class="ftag"><${Severity} brief level=${k.findings[0].severity} gain=${k.findings[0].gain} /><span class="rule">${k.findings[0].rule}</span>${k.findings.length > 1 ? html`<span class="soft">+${k.findings.length - 1}</span>` : ""}</span>` : html`<span class="soft">none</span>`) },
-  ], [cat, sum]);
+  ], [cat, sum, inTime]);
   const order = sort.endsWith("gain") ? sort.replace("gain", "finding") : sort;
   const onSort = (s) => {
     const k = s.replace("-", "");
@@ -78,7 +61,7 @@ export function Kernels({ id }) {
     <div class="pagehead"><h1>Kernels</h1>${state.data && html`<p class="note" aria-live="polite">${picked ? `${exact(rows.length)} in the range, ` : ""}${exact(state.data.total)}${filter ? " match" : " signatures: name, grid, block and dynamic shared memory"}</p>`}<${RangeChip} /><span class="grow"></span>
       <span class="presets" role="group" aria-label="Ready filters">${["severity:high", "bound:memory", "bound:compute", "gld_efficiency<0.5", "shared_bank_conflicts>0"].map((t) => html`<button key=${t} class="quiet mono" aria-pressed=${String(filter.split(" ").includes(t))} onClick=${() => add(t)}>${t}</button>`)}</span></div>
     ${state.data === undefined && !state.error ? html`<${Loading} what="Loading kernels" />` : html`
-    <section class="panel flush tall"><${Table} columns=${columns} rows=${rows} tools=${html`<input id="search" type="search" class="mono" spellcheck="false" autocomplete="off" placeholder="word   rule:W05   bound:memory   -name:fill   gld_efficiency<0.5" aria-label="Filter kernels" aria-invalid=${String(Boolean(state.error))} value=${typed} onInput=${type} />`} sort=${order} onSort=${onSort} rowKey=${(k) => k.id} rowLink=${(k) => `/sessions/${id}/kernels/${k.id}`} name=${`session-${id}-kernels`} choose
+    <section class="panel flush tall"><${Table} columns=${columns} rows=${rows} tools=${html`<input id="search" type="search" class="mono" spellcheck="false" autocomplete="off" placeholder="word   rule:W05   bound:memory   -name:fill   gld_efficiency<0.5" aria-label="Filter kernels" aria-invalid=${String(Boolean(state.error))} value=${typed} onInput=${type} />`} sort=${order} onSort=${onSort} rowKey=${(k) => k.id} rowLink=${(k) => `/sessions/${id}/kernels/${k.id}${keepRange()}`} name=${`session-${id}-kernels`} choose
       shown=${shown} onShown=${(s) => setQuery({ cols: s.join() === DEFAULT.join() ? null : s.join(",") })} caption="Kernels"
       empty=${state.error ? html`<span class="poor" role="alert">${state.error.message}</span> ${state.error.hint}` : filter || picked ? html`No kernel ${picked ? "in this range " : ""}matches. <button class="quiet" onClick=${() => setQuery({ filter: null, t: null })}>Clear filter and range</button>` : noKernel(live.value.includes(id))} /></section>
     ${state.data?.next && html`<p><button onClick=${() => setSize(Math.min(1000, size + 400))} disabled=${size >= 1000}>${size >= 1000 ? "1000 rows are shown: narrow the filter for the rest" : `Show more of ${exact(state.data.total)}`}</button></p>`}`}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // overview.js: where the time went, the three findings that matter most, what is missing and why.
-import { useRef, useState, useEffect } from "preact/hooks";
-import { catalogue, getBytes, live, revision, send, useApi } from "../api.js";
-import { decode } from "../charts/timeline-data.js";
+import { useRef, useState } from "preact/hooks";
+import { catalogue, live, send, useApi } from "../api.js";
 import { Stack } from "../charts/bars.js";
 import { count, dims, exact, format, shortName, when as time } from "../format.js";
+import { RangeChip, RangeStrip, keepRange, kernelsIn, range, useRange } from "../range.js";
 import { embedded, go } from "../router.js";
 import { ChartTools, Finding, Loading, Mark, Panel, Prose, V, has, html, rows, useWidth, when, whyText } from "../ui.js";
 import { outcome } from "./sessions.js";
@@ -12,20 +12,6 @@ import { outcome } from "./sessions.js";
 export const unitsOf = (cat) => Object.fromEntries([...(cat?.metrics ?? []).map((m) => [m.key, m.unit]), ...(cat?.timeline ?? []).map((t) => [t.key, t.unit || "1"])]);
 
 export const titlesOf = (cat) => Object.fromEntries((cat?.metrics ?? []).map((m) => [m.key, m.title]));
-
-/** Timeline data as one decoded block, refetched with the revision. */
-export function useTimeline(id, from, to, px) {
-  const rev = revision.value;
-  const [state, set] = useState({});
-  useEffect(() => {
-    if (id === null) return undefined;
-    const abort = new AbortController();
-    const range = from === null ? "" : `&from=${Math.floor(from)}&to=${Math.ceil(to)}`;
-    getBytes(`/sessions/${id}/timeline/data?px=${px}${range}`, abort.signal).then((b) => set({ data: decode(b) })).catch((error) => { if (!abort.signal.aborted) set({ error }); });
-    return () => abort.abort();
-  }, [id, from, to, px, rev]);
-  return state;
-}
 
 /** What a table of kernels says while there is none. */
 export const noKernel = (isLive) => (isLive ? "Connected: waiting for the first kernel." : "No kernel was seen in this session. Either the program launched none, or it ended before the collector was in: `warpsight doctor` tells what works here.");
@@ -47,7 +33,7 @@ function KernelTable({ id, kernels, sum, rest }) {
   const top = kernels.slice(0, LISTED);
   return html`<table class="plain"><caption class="sr">Kernels by total time</caption><thead><tr><th scope="col">Kernels by total time</th><th scope="col" class="r">Launches</th><th scope="col" class="r">Time</th><th scope="col" class="r">Of kernels</th></tr></thead>
     <tbody>${top.map((k) => html`<tr key=${k.id}><td><a class="mono clip" href=${`/sessions/${id}/kernels/${k.id}`} title=${k.demangled}>${nameOf(k)}</a></td><td class="r"><${V} v=${k.launches} unit="1" /></td><td class="r">${k.duration?.total ? html`<${V} v=${k.duration.total} unit="s" />` : html`<span class="why">no time</span>`}</td><td class="r">${sum ? html`<${V} v=${(k.duration?.total ?? 0) / sum} unit="" />` : ""}</td></tr>`)}
-    ${rest > sum * 0.001 && kernels.length > top.length && html`<tr><td><a href=${`/sessions/${id}/kernels`}>all others</a></td><td></td><td class="r"><${V} v=${rest} unit="s" /></td><td class="r"><${V} v=${rest / sum} unit="" /></td></tr>`}</tbody></table>`;
+    ${rest > sum * 0.001 && kernels.length > top.length && html`<tr><td><a href=${`/sessions/${id}/kernels${keepRange()}`}>all others</a></td><td></td><td class="r"><${V} v=${rest} unit="s" /></td><td class="r"><${V} v=${rest / sum} unit="" /></td></tr>`}</tbody></table>`;
 }
 
 /** A replayed session has no kernels on its timeline: the kernels' own times are the bill. */
@@ -56,7 +42,7 @@ function KernelTimes({ id, kernels, children }) {
   const svg = useRef(null);
   const sum = kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0);
   const rest = sum - kernels.slice(0, LISTED).reduce((t, k) => t + (k.duration?.total ?? 0), 0);
-  return html`<${Panel} title=${sum ? "Where the time of the kernels went" : "Kernels"} note=${sum ? `${format(sum, "s")} ${kernels.length >= MANY ? `in the ${MANY} longest` : "in all"}` : ""} tools=${html`${sum > 0 && html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-kernels`} />`}${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
+  return html`<${Panel} title=${sum ? "Where the time of the kernels went" : "Kernels"} note=${sum ? `${format(sum, "s")} ${kernels.length >= MANY ? `in the ${MANY} longest` : "in all"}` : ""} tools=${html`${sum > 0 && html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-kernels`} />`}${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline${keepRange()}`}>Timeline</a>`}`}>
     <div ref=${box} class="fit"><${KernelBar} id=${id} kernels=${kernels} width=${width} svgRef=${svg} /></div><div class="bill one"><${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /></div>${children}<//>`;
 }
 
@@ -98,7 +84,7 @@ function TimeBill({ id, kernels, info }) {
   }
   const parts = t.bill.parts.filter((p) => has(p.time));
   const sum = kernels.reduce((s, k) => s + (k.duration?.total ?? 0), 0), rest = sum - kernels.slice(0, LISTED).reduce((s, k) => s + (k.duration?.total ?? 0), 0);
-  return html`<${Panel} title="Where the time went" note=${`${format(t.bill.window.value, "s")} from the first to the last device work`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-time`} />${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline`}>Timeline</a>`}`}>
+  return html`<${Panel} title="Where the time went" note=${`${format(t.bill.window.value, "s")} from the first to the last device work`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-time`} />${!embedded && html`<a class="quiet" href=${`/sessions/${id}/timeline${keepRange()}`}>Timeline</a>`}`}>
     <div ref=${box} class="fit"><${Stack} svgRef=${svg} width=${width} unit="s" whole=${t.bill.window.value} label="Time bill" parts=${parts.filter((p) => p.time.value > 0).map((p) => ({ key: p.key, title: TITLES[p.key] ?? p.title, value: p.time.value, cls: CLASSES[p.key], doc: p.title }))} /></div>
     ${profiling.n > 0 && html`<p class="caption">Without the ${format(profiling.ns, "ns")} in which WarpSight replayed ${exact(profiling.n)} launches: they are cut out, and a replayed launch lasts as long as its counters say.</p>`}
     ${t.bill.copy_bound && html`<p class="hint below">Copies run in more than half of the window: the link is the limit, not the kernels.</p>`}
@@ -106,6 +92,21 @@ function TimeBill({ id, kernels, info }) {
       <div><table class="plain"><caption class="sr">Time bill</caption><thead><tr><th scope="col">What the device did</th><th scope="col" class="r">Time</th><th scope="col" class="r">Share</th></tr></thead>
         <tbody>${t.bill.parts.map((p) => html`<tr key=${p.key}><td title=${p.title}><i class=${"key " + CLASSES[p.key]}></i>${TITLES[p.key] ?? p.title}</td><td class="r"><${V} v=${p.time} /></td><td class="r"><${V} v=${ratio(p.share)} /></td></tr>`)}</tbody></table><${HostTable} t=${t} /></div>
       <div><${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} /><${TimeModel} t=${t} /></div></div><//>`;
+}
+
+const PART_CLASSES = { kernel: "kernels", both: "both", copy: "copies", idle: "gaps" };
+
+/** The bill of the chosen range, from the events themselves: no model, no host. */
+function RangeBill({ id, kernels, picked }) {
+  const [box, width] = useWidth(), svg = useRef(null);
+  // As in the bill of the whole run, a replayed launch lasts as long as its counters say, and only the rest of its time is cut out.
+  const r = range(), own = kernels.reduce((t, k) => t + k.profiled * 1e9, 0), b = { ...picked.bill, window: picked.bill.window + own, held: picked.bill.held - own }, sum = kernels.reduce((t, k) => t + k.duration.total, 0), rest = sum - kernels.slice(0, LISTED).reduce((t, k) => t + k.duration.total, 0);
+  const parts = b.parts.map((p) => ({ ...p, value: p.value + (p.key === "kernel" ? own : 0), title: p.key === "copy" ? "Copies and fills alone" : p.title, cls: CLASSES[PART_CLASSES[p.key]] }));
+  return html`<${Panel} title="Time in the range" note=${`${format(b.window, "ns")} of the program${b.merged ? ", estimated where events are merged" : ""}`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-range`} /><a class="quiet" href=${`/sessions/${id}/timeline${keepRange()}`}>Timeline</a>`}>
+    <div ref=${box} class="fit">${b.window > 0 && html`<${Stack} svgRef=${svg} width=${width} unit="ns" whole=${b.window} label="Time bill of the range" parts=${parts.filter((p) => p.value > 0)} />`}</div>
+    ${b.held > 0 && html`<p class="caption">Without the ${format(b.held, "ns")} of these ${format(r[1] - r[0], "ns")} in which profiling held the program.</p>`}
+    <div class="bill"><table class="plain"><caption class="sr">Time bill of the range</caption><thead><tr><th scope="col">What the device did</th><th scope="col" class="r">Time</th><th scope="col" class="r">Share</th></tr></thead><tbody>${parts.map((p) => html`<tr key=${p.key}><td title=${p.doc}><i class=${"key " + p.cls}></i>${p.title}</td><td class="r"><${V} v=${p.value} unit="ns" /></td><td class="r">${b.window > 0 ? html`<${V} v=${p.value / b.window} unit="" />` : ""}</td></tr>`)}</tbody></table>
+      ${kernels.length ? html`<${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} />` : html`<p class="soft">No kernel ran in this range.</p>`}</div><//>`;
 }
 
 function Note({ s }) {
@@ -116,21 +117,23 @@ function Note({ s }) {
   return html`<span class="noteedit"><textarea rows="2" aria-label="Note" value=${text} onInput=${(e) => set(e.target.value)}></textarea><button onClick=${save}>Save</button><button class="quiet" onClick=${() => set(null)}>cancel</button>${failed && html`<span class="poor">${failed.message}</span>`}</span>`;
 }
 
-const MANY = 200; // kernels that are summed; of more, the note says so
+const MANY = 200, MOST = 1000; // kernels that are summed; of more, the note says so. In a range any may be the longest
 
 export function Overview({ id }) {
   const info = useApi(`/sessions/${id}`);
-  const list = useApi(`/sessions/${id}/kernels?sort=-duration&limit=${MANY}`);
+  const r = range(), picked = useRange(id);
+  const list = useApi(`/sessions/${id}/kernels?sort=-duration&limit=${r ? MOST : MANY}`);
   const best = useApi(list.data?.next ? `/sessions/${id}/kernels?sort=-gain&limit=50` : null);
   const first = list.data?.kernels[0]?.id;
   const whole = useApi(list.data ? (first === undefined ? `/sessions/${id}/report` : `/sessions/${id}/kernels/${first}`) : null);
   const cat = catalogue().data, units = unitsOf(cat), titles = titlesOf(cat);
-  return when(info, (d) => when(list, (ks) => {
+  return when(info, (d) => when(list, (every) => {
     const s = d.session;
-    const all = new Map([...ks.kernels, ...(best.data?.kernels ?? [])].map((k) => [k.id, k]));
+    const ks = picked ? { ...every, kernels: kernelsIn(every.kernels, picked) } : every;
+    const all = new Map([...ks.kernels, ...(picked ? [] : (best.data?.kernels ?? []))].map((k) => [k.id, k]));
     const total = ks.kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0);
     const found = [];
-    for (const f of whole.data?.findings ?? []) found.push({ f, weight: f.gain ?? 0 });
+    for (const f of (picked ? [] : whole.data?.findings) ?? []) found.push({ f, weight: f.gain ?? 0 });
     for (const k of all.values()) for (const f of k.findings ?? []) found.push({ f, k, weight: (f.gain ?? 0) * (total > 0 ? (k.duration?.total ?? 0) / total : 1) });
     found.sort((a, b) => b.weight - a.weight);
     const told = found.filter((x) => x.f.severity !== "info");
@@ -142,12 +145,13 @@ export function Overview({ id }) {
     const bare = ks.kernels.filter((k) => k.profiled_launches === 0).length;
     const w = d.warnings ?? [];
     return html`<div class="page">
-      <div class="pagehead"><h1>${s.name || s.exe}</h1><${Mark} source=${s.source} /><span class="grow"></span><span class="note">session ${s.id}</span></div>
+      <div class="pagehead"><h1>${s.name || s.exe}</h1><${Mark} source=${s.source} /><${RangeChip} /><span class="grow"></span><span class="note">session ${s.id}</span></div>
+      ${!embedded && html`<${RangeStrip} id=${id} />`}
       <div class="two">
       <div class="main">
-        <${TimeBill} id=${id} kernels=${ks.kernels} info=${d} />
-        <${Panel} title="What matters most" note=${told.length > 3 ? `the first 3 of ${told.length} findings, by what they may save of all kernel time` : ""} tools=${html`<a class="quiet" href=${`/sessions/${id}/kernels?sort=-gain`}>All, by kernel</a>`}>
-          ${told.length === 0 ? html`<p class="soft">${ks.kernels.length === 0 ? noKernel(s.live || live.value.includes(id)) : bare === ks.kernels.length ? "No launch got counters, so no rule could judge a kernel. Why, and what helps, stands under “What is missing”." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (“What is missing, and why”)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of all kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a></p>`}</li>`)}</ol>`}
+        ${r ? (picked ? html`<${RangeBill} id=${id} kernels=${ks.kernels} picked=${picked} />` : html`<${Panel} title="Time in the range"><${Loading} what="Loading the range" /><//>`) : html`<${TimeBill} id=${id} kernels=${ks.kernels} info=${d} />`}
+        <${Panel} title="What matters most" note=${told.length > 3 ? `the first 3 of ${told.length} findings, by what they may save of ${picked ? "the range's" : "all"} kernel time` : ""} tools=${html`<a class="quiet" href=${`/sessions/${id}/kernels?sort=-gain${keepRange("&")}`}>All, by kernel</a>`}>
+          ${told.length === 0 ? html`<p class="soft">${picked ? "No rule fired for a kernel of this range." : ks.kernels.length === 0 ? noKernel(s.live || live.value.includes(id)) : bare === ks.kernels.length ? "No launch got counters, so no rule could judge a kernel. Why, and what helps, stands under “What is missing”." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (“What is missing, and why”)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of ${picked ? "the range's" : "all"} kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a></p>`}</li>`)}</ol>`}
         <//>
       </div>
       <aside class="side">

@@ -8,7 +8,7 @@ import { go, query, setQuery } from "../router.js";
 import { ChartTools, Mark, Panel, Segment, V, Why, html, useWidth, when } from "../ui.js";
 import { Table } from "../table.js";
 import { mainPrecision, whatIfOn } from "../verdict.js";
-import { RangeChip, useRangeKernels } from "./kernels.js";
+import { RangeChip, useRange } from "../range.js";
 
 const LEVELS = ["DRAM", "L2", "L1"];
 
@@ -45,7 +45,7 @@ export function RooflinePage({ id }) {
   const cat = catalogue().data;
   const [box, width] = useWidth(900);
   const svg = useRef(null);
-  const picked = useRangeKernels(id);
+  const picked = useRange(id);
   return when(state, (d) => {
     const device = d.devices[Number(query("gpu", "0"))] ?? d.devices[0];
     const levelKey = query("level", "DRAM");

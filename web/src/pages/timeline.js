@@ -3,19 +3,15 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getBytes, getJson, revision, useApi } from "../api.js";
 import { bill, decode, inRange, laneRanges } from "../charts/timeline-data.js";
-import { COPY, LABEL, draw, drawMinimap, heightOf, laneName, pick, pickExtra } from "../charts/timeline-view.js";
+import { COPY, LABEL, draw, drawMinimap, heightOf, laneName, pick, pickExtra, pickHold, timelineColors } from "../charts/timeline-view.js";
 import { exact, format, nanoseconds, shortName } from "../format.js";
 import { csv, save } from "../export.js";
 import { query, setQuery } from "../router.js";
 import { Failure, Loading, Mark, Panel, V, html, noTip, rows, tipAt, useWidth, when, whyText } from "../ui.js";
 import { Table } from "../table.js";
 import { theme } from "../theme.js";
-import { RangeChip, range } from "./kernels.js";
+import { RangeChip, range, useHolds } from "../range.js";
 
-function colorsNow() {
-  const s = getComputedStyle(document.documentElement), v = (k) => s.getPropertyValue(k).trim();
-  return { ink: v("--ink"), ink2: v("--ink2"), ink3: v("--ink3"), line: v("--line"), ground: v("--panel"), kernel: v("--t-kernel"), copy: v("--t-copy"), idle: v("--st-front"), wait: v("--st-sync"), queue: v("--st-shared"), memory: v("--memory"), select: v("--accent"), shade: v("--bg"), onFill: v("--on-fill"), font: "11.5px " + v("--sans") };
-}
 const isDark = () => getComputedStyle(document.documentElement).colorScheme.includes("dark");
 const SCALES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 /** Axis label: all of one view in one unit, with as many decimals as the step needs. */
@@ -34,11 +30,14 @@ export function Timeline({ id }) {
   }, "Loading the timeline");
 }
 
-/** Which launches have no place on the timeline, and why. */
-function Hidden({ m, session }) {
+/** When profiling held the program, and which launches have no place on the timeline: what the bill leaves out, said here. */
+function Held({ m, session, holds, names, id }) {
   const seen = m.lanes.filter((l) => l.kind === "kernel").reduce((n, l) => n + l.events, 0), missing = (session?.launches ?? 0) - seen;
-  if (!(missing > 0)) return null;
-  return html`<p class="hint">${exact(missing)} of ${exact(session.launches)} launches are not here: they were replayed for counters, which leaves them no time of their own and stretches the gaps around them. Everything in its place: <code>warpsight run --set trace ./your_program</code></p>`;
+  if (!holds?.launches && !(missing > 0)) return null;
+  const list = holds?.start.map((s, i) => ({ i, start: s, takes: holds.end[i] - s, kernel: holds.kernel[i], n: holds.merged[i] })) ?? [];
+  return html`<div class="hint">${holds?.launches > 0 && html`<p><i class="key held"></i>Profiling held the program for <b>${nanoseconds(holds.total_ns)}</b> in ${exact(holds.launches)} launches: hatched here, where times are as they were, and left out of the bill under <a href=${`/sessions/${id}`}>Overview</a>.${holds.unplaced > 0 ? ` Of ${exact(holds.unplaced)} nobody knows when: an older collector recorded them.` : ""}</p>`}
+    ${missing > 0 && html`<p>${exact(missing)} of ${exact(session.launches)} launches were replayed for counters and have no time of their own${holds?.launches > holds?.unplaced ? ": they stand where the hatching is" : ""}. Everything in its place: <code>warpsight run --set trace ./your_program</code></p>`}
+    ${list.length > 0 && html`<details class="twin"><summary>Profiling as a table</summary><${Table} caption="When profiling held the program" name=${`session-${id}-profiling`} rows=${list} rowKey=${(h) => h.i} columns=${[{ key: "kernel", title: "Kernel", cls: "kname", get: (h) => names.get(h.kernel) ?? String(h.kernel), render: (h) => html`<a class="mono" href=${`/sessions/${id}/kernels/${h.kernel}`}>${names.get(h.kernel) ?? h.kernel}</a>` }, { key: "n", title: "Launches", num: true, unit: "1", get: (h) => h.n }, { key: "start", title: "Start", num: true, unit: "ns", get: (h) => h.start }, { key: "takes", title: "Held for", num: true, unit: "ns", bar: true, get: (h) => h.takes }]} /></details>`}</div>`;
 }
 
 function extraTip({ row, i }, names) {
@@ -91,6 +90,7 @@ function View({ id, m, session }) {
   const [chosen, setChosen] = useState(-1);
   const [drag, setDrag] = useState(null);
   const extra = useExtra(id, view, whole, revision.value);
+  const holds = useHolds(id);
   const height = heightOf(m.lanes, extra);
   const [box, width] = useWidth(1200);
   const canvas = useRef(null), mini = useRef(null), state = useRef({});
@@ -116,9 +116,9 @@ function View({ id, m, session }) {
   useEffect(() => {
     if (!data || width < 10) return undefined;
     const r = requestAnimationFrame(() => {
-      const colors = colorsNow();
-      draw(canvas.current, { data, lanes: m.lanes, names, view, selection: sel, chosen, hover, colors, dark: isDark(), tick: axisFormat(view[1] - view[0]), width, height, extra });
-      if (full) drawMinimap(mini.current, { data: full, lanes: m.lanes, whole, view, selection: sel, colors, width, height: 44 });
+      const colors = timelineColors();
+      draw(canvas.current, { data, lanes: m.lanes, names, view, selection: sel, chosen, hover, colors, dark: isDark(), tick: axisFormat(view[1] - view[0]), width, height, extra, holds });
+      if (full) drawMinimap(mini.current, { data: full, lanes: m.lanes, whole, view, selection: sel, colors, width, height: 44, holds });
     });
     return () => cancelAnimationFrame(r);
   });
@@ -174,6 +174,8 @@ function View({ id, m, session }) {
       return;
     }
     if (!data) return;
+    const h = pickHold(holds, view, width, e.offsetX, e.offsetY);
+    if (h >= 0) { tipAt(e, html`<strong>Profiling held the program</strong>${rows([["Kernel", names.get(holds.kernel[h]) ?? holds.kernel[h]], holds.merged[h] > 1 && ["Launches", `${exact(holds.merged[h])} together; the longest names it`], ["Start", format(holds.start[h], "ns")], ["Takes", format(holds.end[h] - holds.start[h], "ns")]])}`); return; }
     const i = pick(data, m.lanes, view, width, e.offsetX, e.offsetY);
     setHover(i);
     const e2 = i < 0 ? pickExtra(m.lanes, extra, view, width, e.offsetX, e.offsetY) : null;
@@ -191,7 +193,7 @@ function View({ id, m, session }) {
   };
   const miniMove = (e) => { if (e.buttons !== 1) return; const c = whole[0] + (e.offsetX / width) * (whole[1] - whole[0]), s = view[1] - view[0]; setView(clamp([c - s / 2, c + s / 2])); };
   const inside = useMemo(() => (data && sel ? inRange(data, m.lanes, sel[0], sel[1]) : null), [data, sel?.[0], sel?.[1]]);
-  const total = useMemo(() => (full ? bill(full, m.lanes) : null), [full]);
+  const total = useMemo(() => (full ? bill(full, m.lanes, holds) : null), [full, holds]);
   if (error) return html`<${Failure} error=${error} />`;
   const one = chosen >= 0 && data && chosen < data.n ? chosen : -1;
   const twin = m.lanes.map((l) => ({ ...l, name: laneName(l) }));
@@ -199,12 +201,12 @@ function View({ id, m, session }) {
     <div class="pagehead"><h1>Timeline</h1>${source && html`<${Mark} source=${source} />`}<p class="note">${exact(m.events)} events in ${nanoseconds(whole[1] - whole[0])}; shown ${nanoseconds(view[1] - view[0])}${data?.merged ? ", short events merged" : ""}</p><${RangeChip} /><span class="grow"></span>
       <span class="tools"><button class="quiet" title="Zoom in (W)" onClick=${() => zoom(0.6)}>+<span class="sr">zoom in</span></button><button class="quiet" title="Zoom out (S)" onClick=${() => zoom(1 / 0.6)}>−<span class="sr">zoom out</span></button><button class="quiet" title="Whole run (0)" onClick=${() => setView(whole)}>Whole run</button>
       <button class="quiet" title="Save what is drawn" onClick=${() => canvas.current.toBlob((b) => save(`session-${id}-timeline.png`, "image/png", b))}>PNG</button><a class="quiet" href=${`/api/v1/sessions/${id}/export?format=chrome-trace`} download title="Chrome trace: opens in Perfetto">Trace</a></span></div>
-    <${Hidden} m=${m} session=${session} />
+    <${Held} m=${m} session=${session} holds=${holds} names=${names} id=${id} />
     <section class="panel" aria-label="Timeline">
       <div class="tlbox minimap"><canvas ref=${mini} height="44" role="img" aria-label="Minimap: the whole run" onPointerDown=${miniMove} onPointerMove=${miniMove}></canvas></div>
       <div class="tlbox" ref=${box}>${!data && html`<${Loading} what="Loading events" />`}<canvas ref=${canvas} tabindex="0" height=${height} role="img" aria-label=${`Timeline of ${m.lanes.length} lanes. W and S zoom, A and D pan, comma and full stop step from event to event. The tables below hold the numbers.`}
         onPointerDown=${down} onPointerMove=${move} onPointerUp=${up} onPointerLeave=${() => { setHover(-1); noTip(); }} onDblClick=${() => setView(whole)}></canvas></div>
-      <p class="caption">Drag to select a range: it filters Kernels and Roofline too. Wheel pans, Ctrl and wheel zoom, Shift and drag move. <kbd>?</kbd> lists the keys.</p>
+      <p class="caption">Drag to select a range: it filters Overview, Kernels and Roofline too. Wheel pans, Ctrl and wheel zoom, Shift and drag move. <kbd>?</kbd> lists the keys.</p>
     </section>
     <p class="sr" aria-live="polite">${one >= 0 ? `${describe(one).what}, ${laneName(describe(one).l)}, starts at ${nanoseconds(data.start[one])}, takes ${nanoseconds(data.duration[one])}` : ""}</p>
     ${one >= 0 && html`<${Panel} title=${describe(one).what} note=${laneName(describe(one).l)} tools=${describe(one).l.kind === "kernel" && html`<a class="quiet" href=${`/sessions/${id}/kernels/${data.item[one]}`}>Open the kernel</a>`}>${rows([["Start", html`<${V} v=${data.start[one]} unit="ns" />`], ["Takes", html`<${V} v=${data.duration[one]} unit="ns" />`], one > 0 && data.lane[one - 1] === data.lane[one] && ["Gap before it", html`<${V} v=${Math.max(0, data.start[one] - data.start[one - 1] - data.duration[one - 1])} unit="ns" />`], data.count[one] > 1 && ["Events merged", exact(data.count[one])]])}<//>`}
@@ -215,7 +217,7 @@ function View({ id, m, session }) {
     <section class="panel flush" aria-label="Lanes"><${Table} caption="Lanes of the timeline" rows=${twin} rowKey=${(l) => l.lane} name=${`session-${id}-lanes`} columns=${[
       { key: "name", title: "Lane", get: (l) => l.name }, { key: "kind", title: "Kind", get: (l) => l.kind }, { key: "pid", title: "Process", num: true, get: (l) => l.pid, render: (l) => html`<span class="num">${l.pid}</span>` }, { key: "device", title: "GPU", num: true, get: (l) => l.device, render: (l) => html`<span class="num">${l.device}</span>` }, { key: "stream", title: "Stream", num: true, get: (l) => l.stream, render: (l) => html`<span class="num" title=${l.legacy ? "The legacy default stream waits for all others, and they for it" : null}>${l.stream}${l.legacy ? " legacy" : ""}</span>` },
       { key: "events", title: "Events", num: true, unit: "1", get: (l) => l.events }, { key: "busy_ns", title: "Busy", num: true, unit: "ns", bar: true, get: (l) => l.busy_ns }, { key: "share", title: "Of the run", num: true, unit: "", get: (l) => l.busy_ns / (whole[1] - whole[0]) }]}
-      tools=${html`<button class="quiet" disabled=${!data} title="The events of the view as a table" onClick=${() => save(`session-${id}-events.csv`, "text/csv", csv([["lane", "start_ns", "duration_ns", "busy_ns", "what", "events"], ...Array.from({ length: data.n }, (_, i) => i).filter((i) => data.start[i] <= view[1] && data.start[i] + data.duration[i] >= view[0]).map((i) => [laneName(describe(i).l), data.start[i], data.duration[i], data.busy[i], describe(i).what, data.count[i]])]))}>Events in view, CSV</button>${total && html`<span class="soft">kernels ${format(total.kernelSum / total.window, "")} of the window</span>`}`} /></section>
+      tools=${html`<button class="quiet" disabled=${!data} title="The events of the view as a table" onClick=${() => save(`session-${id}-events.csv`, "text/csv", csv([["lane", "start_ns", "duration_ns", "busy_ns", "what", "events"], ...Array.from({ length: data.n }, (_, i) => i).filter((i) => data.start[i] <= view[1] && data.start[i] + data.duration[i] >= view[0]).map((i) => [laneName(describe(i).l), data.start[i], data.duration[i], data.busy[i], describe(i).what, data.count[i]])]))}>Events in view, CSV</button>${total?.window > 0 && html`<span class="soft">kernels ${format(total.kernelSum / total.window, "")} of the window${total.held > 0 ? ", profiling left out" : ""}</span>`}`} /></section>
   </div>`;
 }
 
