@@ -18,6 +18,8 @@ enum {
     O_THREADS,
     O_MAX,
     O_CHECK,
+    O_SAMPLE,
+    O_BUDGET,
     O_LINES,
     O_JSON,
     O_QUIET,
@@ -34,6 +36,8 @@ static const struct ws_option options[] = {
     [O_THREADS] = {"threads", 0, "N", "worker threads (default 1); no count depends on it"},
     [O_MAX] = {"max-instructions", 0, "N", "stop a launch after so many warp instructions"},
     [O_CHECK] = {"check", 'c', "LIST", "also look for: uninit, races (bounds, align, barrier: always), all"},
+    [O_SAMPLE] = {"sample", 0, "K", "run K blocks of the grid's inside and its edges; auto: 64 to 256; off (default)"},
+    [O_BUDGET] = {"budget", 0, "N", "per launch: 30s, or warp instructions (500M); what ran then is the sample"},
     [O_LINES] = {"lines", 0, NULL, "a line per PTX instruction with its source line, instead of the report"},
     [O_JSON] = {"json", 0, NULL, "the report as JSON"},
     [O_QUIET] = {"quiet", 'q', NULL, "no line per launch on stderr"},
@@ -44,6 +48,8 @@ static const struct ws_option options[] = {
 };
 
 #define NAMES_MAX 64
+/* As a shell says it of a program that SIGINT ended. */
+#define EXIT_INTERRUPTED 130
 
 struct request {
     struct ws_model_job job;
@@ -66,6 +72,40 @@ static int read_number(struct request *r, int found, const char *value)
     return WS_EXIT_OK;
 }
 
+static int read_sample(struct request *r, const char *value)
+{
+    long long n = 0;
+    if (strcmp(value, "auto") == 0)
+        r->job.sample_blocks = WS_SAMPLE_AUTO;
+    else if (strcmp(value, "off") == 0)
+        r->job.sample_blocks = 0;
+    else if (ws_cli_integer(value, 2, 1 << 30, &n))
+        r->job.sample_blocks = (uint32_t)n;
+    else
+        return ws_cli_usage_error(r->job.command, "--sample needs auto, off or a number of blocks from 2, not '%s'",
+                                  value);
+    return WS_EXIT_OK;
+}
+
+/* "30s", "0.5s": seconds; "500M", "2G", "123456": warp instructions. */
+static int read_budget(struct request *r, const char *value)
+{
+    char *end;
+    double n = strtod(value, &end);
+    double scale = *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
+    bool is_time = strcmp(end, "s") == 0;
+    if (scale > 1)
+        end++;
+    if (end == value || !(n > 0) || n * scale >= 1e18 || (*end != '\0' && !is_time))
+        return ws_cli_usage_error(r->job.command, "--budget needs seconds (30s) or warp instructions (500M), not '%s'",
+                                  value);
+    if (is_time)
+        r->job.budget_seconds = n;
+    else
+        r->job.budget_instructions = (uint64_t)(n * scale);
+    return WS_EXIT_OK;
+}
+
 static int read_option(struct request *r, int found, const char *value)
 {
     const char **const texts[] = {[O_SPEC] = &r->spec,   [O_PTX] = &r->ptx,       [O_KERNEL] = &r->job.kernel,
@@ -81,6 +121,10 @@ static int read_option(struct request *r, int found, const char *value)
         return ws_cli_usage_error(r->job.command, "--check: '%s' is no list of bounds, uninit, races, align, barrier",
                                   value);
     }
+    if (found == O_SAMPLE)
+        return read_sample(r, value);
+    if (found == O_BUDGET)
+        return read_budget(r, value);
     if (found == O_THREADS || found == O_MAX)
         return read_number(r, found, value);
     if (found == WS_CLI_OPERAND) {
@@ -135,7 +179,7 @@ static int run(struct request *r, int argc, char **argv)
     }
     if (status == WS_EXIT_OK && r->job.errors > 0)
         status = WS_EXIT_FAILED;
-    return status;
+    return r->job.is_cancelled ? EXIT_INTERRUPTED : status;
 }
 
 /* Options and names of a command line; WS_EXIT_OK with *is_help when the help was printed. */
@@ -163,7 +207,8 @@ int ws_cmd_model(int argc, char **argv)
                              "Run kernels' PTX on the CPU and predict what a GPU would count: requests, sectors, bank "
                              "conflicts, FLOP.\nTimes, stalls, caches and DRAM need a GPU and stay empty. "
                              "A kernel that the model does not know is refused by\nname, line and opcode. Exit status "
-                             "1: a kernel was refused, or a check found an error.",
+                             "1: a kernel was refused, or a check found an error;\n130: Ctrl-C: the launches that had "
+                             "ended are stored, the others are not.",
                          .options = options,
                          .argc = argc,
                          .argv = argv};

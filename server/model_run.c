@@ -4,6 +4,7 @@
 #include "model_run.h"
 
 #include "cli.h"
+#include "model_progress.h"
 #include "model_spec.h"
 #include "paths.h"
 #include "store.h"
@@ -153,6 +154,7 @@ int ws_model_job_open(struct ws_model_job *job, const char *exe, int argc, char 
     session.pid = (uint32_t)getpid();
     session.started_ns = now_ns();
     job->emit = ws_emit_new(&session, &device);
+    ws_progress_begin();
     free(arguments);
     return job->emit ? WS_EXIT_OK : ws_cli_failed(job->command, "out of memory");
 }
@@ -187,17 +189,46 @@ static void print_lines(FILE *out, const char *name, const struct ws_model_resul
 static void tell(const struct ws_model_job *job, const char *name, const struct ws_model_launch *l,
                  const struct ws_model_result *r)
 {
-    double m = 1e-6 * (double)r->counts.ptx_instructions;
+    double share = r->blocks ? (double)r->blocks_run / (double)r->blocks : 0;
+    double m = 1e-6 * (double)r->counts.ptx_instructions * (r->is_sampled ? share : 1);
     if (!job->is_quiet)
         fprintf(stderr,
                 "==WARPSIGHT== modelled %s (%u,%u,%u)x(%u,%u,%u): %.2f M PTX warp instructions, %.2f s, %.0f M/s\n",
                 name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], m, r->seconds,
                 r->seconds > 0 ? m / r->seconds : 0.0);
+    if (r->is_sampled && !job->is_quiet)
+        fprintf(stderr,
+                "==WARPSIGHT== %s: %" PRIu64 " of %" PRIu64 " blocks ran, counts are estimates, +-%.1f %% at worst\n",
+                name, r->blocks_run, r->blocks, 100 * r->interval);
     for (uint32_t k = 0; k < r->issues_n; k++)
         fprintf(stderr, "==WARPSIGHT== %s: %s (%" PRIu64 " %s)\n", r->issues[k].is_hint ? "hint" : "error",
                 r->issues[k].text, r->issues[k].count, r->issues[k].count == 1 ? "time" : "times");
     if (r->issues_lost)
         fprintf(stderr, "==WARPSIGHT== %" PRIu64 " more at other places of the kernel, not shown\n", r->issues_lost);
+}
+
+/* What a launch may take, and who is told how far it is. */
+static void set_bounds(const struct ws_model_job *job, struct ws_progress *progress, struct ws_model_launch *launch)
+{
+    launch->threads = job->threads;
+    launch->checks = job->checks;
+    launch->sample_blocks = job->sample_blocks;
+    launch->max_instructions = job->budget_instructions ? job->budget_instructions : job->max_instructions;
+    launch->max_seconds = job->budget_seconds;
+    launch->samples_when_cut = job->budget_instructions || job->budget_seconds > 0;
+    launch->tick = ws_progress_tick;
+    launch->tick_user = progress;
+}
+
+/* The launch that was running and those that have not begun are left out of the session. */
+static int give_up(struct ws_model_job *job, const char *name)
+{
+    char text[WS_SPEC_NAME_MAX + 96];
+    job->is_cancelled = true;
+    snprintf(text, sizeof text, "cancelled while %s ran: this launch and later ones are not in the session", name);
+    ws_emit_status(job->emit, "model-cancelled", 1, text, "run it again, with --sample auto when it takes too long", 1);
+    fprintf(stderr, "==WARPSIGHT== %s\n", text);
+    return WS_EXIT_FAILED;
 }
 
 /* Where the source files of a module are. */
@@ -242,17 +273,17 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     static uint8_t params[WS_SPEC_PARAMS_MAX];
     char error[WS_MODEL_ERROR_BYTES] = "", name[WS_SPEC_NAME_MAX];
     struct ws_model_launch launch;
+    struct ws_progress progress = {.name = name, .is_quiet = job->is_quiet};
     struct ws_model_result result;
     int err = ws_spec_launch(spec, model, k, &launch, params, error);
     if (err)
         return ws_cli_failed(job->command, "launch %u: %s", k, error);
     if (only != UINT32_MAX && launch.kernel != only)
         return WS_EXIT_OK;
-    launch.threads = job->threads;
-    launch.max_instructions = job->max_instructions;
-    launch.checks = job->checks;
+    set_bounds(job, &progress, &launch);
     ws_spec_short_name(ws_model_kernel_name(model, launch.kernel), name);
     err = ws_model_run(model, &launch, &result);
+    ws_progress_end(&progress);
     if (err == -WS_EUNSUP) {
         job->refused++;
         ws_emit_status(job->emit, "model-refused", 1, result.refusal, "measure this kernel on a GPU", 1);
@@ -260,6 +291,14 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     }
     if (err)
         return ws_cli_failed(job->command, "%s: %s", name, result.refusal[0] ? result.refusal : ws_err_text(err));
+    if (result.stop == WS_MODEL_STOP_CANCELLED || ws_progress_is_cancelled()) {
+        ws_model_result_fini(&result);
+        return give_up(job, name);
+    }
+    if (launch.samples_when_cut && result.blocks_run == 0 && result.issues_n == 0) {
+        ws_model_result_fini(&result);
+        return ws_cli_failed(job->command, "%s: no block ended within the budget", name);
+    }
     tell(job, name, &launch, &result);
     if (job->lines)
         print_lines(job->lines, name, &result);
@@ -267,6 +306,7 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     ws_emit_instructions(job->emit, ws_model_kernel_name(model, launch.kernel), &launch, &result, find_source,
                          &sources);
     job->modelled++;
+    job->sampled += result.is_sampled;
     for (uint32_t n = 0; n < result.issues_n; n++)
         *(result.issues[n].is_hint ? &job->hints : &job->errors) += 1;
     job->seconds += result.seconds;
@@ -285,11 +325,11 @@ static int run_all(struct ws_model_job *job, struct ws_model *model, struct ws_s
         return ws_cli_failed(job->command, "%s", error);
     if ((job->checks & WS_CHECK_UNINIT) && ws_spec_undefine(spec, model) != 0)
         return ws_cli_failed(job->command, "out of memory");
-    for (uint32_t k = 0; k < ws_spec_launches(spec); k++) {
+    for (uint32_t k = 0; k < ws_spec_launches(spec) && !job->is_cancelled; k++) {
         int one = run_launch(job, model, spec, k, only, folder);
         status = one != WS_EXIT_OK ? one : status;
     }
-    if (ws_spec_save(spec, model, error) != 0)
+    if (!job->is_cancelled && ws_spec_save(spec, model, error) != 0)
         return ws_cli_failed(job->command, "%s", error);
     return status;
 }
@@ -376,7 +416,7 @@ int ws_model_job_close(struct ws_model_job *job, const char *capture_path, bool 
         status = ws_cli_failed(job->command, "out of memory");
     if (bytes && capture_path && write_file(capture_path, bytes, n, force) != 0)
         status = ws_cli_failed(job->command, "cannot write %s: %s", capture_path, strerror(errno));
-    if (bytes && job->modelled + job->refused > 0) {
+    if (bytes && job->modelled + (job->is_cancelled ? 0 : job->refused) > 0) {
         int stored = into_spool(job, bytes, n);
         status = stored != WS_EXIT_OK ? stored : status;
     }
@@ -451,7 +491,7 @@ int ws_model_job_bundled(struct ws_model_job *job, const char *const *names, siz
     if (!bundled_folder(folder, sizeof folder))
         return ws_cli_failed(job->command, "the bundled kernels (kernels/ptx) are not beside this program");
     n = list_specs(folder, specs);
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < n && !job->is_cancelled; k++) {
         int one;
         if (count > 0 && !is_among(specs[k], names, count))
             continue;

@@ -17,14 +17,19 @@ struct ws_model_job {
     const char *name;    /* of the session */
     uint32_t threads;
     uint64_t max_instructions;
-    unsigned checks; /* enum ws_model_check */
-    bool is_quiet;   /* no line per launch on stderr */
-    FILE *lines;     /* a table of source lines per launch goes there, or NULL */
+    unsigned checks;              /* enum ws_model_check */
+    uint32_t sample_blocks;       /* of struct ws_model_launch */
+    uint64_t budget_instructions; /* of each launch; what is reached leaves a sample. 0 = none */
+    double budget_seconds;
+    bool is_quiet; /* no line per launch on stderr */
+    FILE *lines;   /* a table of source lines per launch goes there, or NULL */
     /* filled by the functions below */
     struct ws_emit *emit;
     char agent_id[33];
     uint32_t modelled, refused;
     uint32_t errors, hints; /* what checks found */
+    uint32_t sampled;       /* launches of which a part of the blocks ran */
+    bool is_cancelled;      /* by Ctrl-C: the launch that ran and later ones are not in the session */
     double seconds;
 };
 

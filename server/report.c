@@ -7,6 +7,8 @@
 #include "../analyzer/rules.h"
 #include "timeline_facts.h"
 
+#include "../collector/model/emit.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,6 +251,14 @@ static void find_times(struct ws_kernel *k)
         t->total = seconds(t->mean.number * (double)k->launches, (enum ws_origin)t->mean.origin);
 }
 
+static struct ws_value stat_by_key(const struct ws_kernel *k, const char *key)
+{
+    for (size_t i = 0; i < k->stat_count; i++)
+        if (k->stats[i].id == WS_METRIC_COUNT && strcmp(k->stats[i].key, key) == 0)
+            return k->stats[i].mean;
+    return ws_missing(WS_WHY_NOT_COLLECTED, NULL);
+}
+
 static void finish_kernel(struct ws_kernel *k)
 {
     for (size_t i = 0; i < k->stat_count; i++) {
@@ -261,6 +271,8 @@ static void finish_kernel(struct ws_kernel *k)
     /* A launch that was profiled was one, also where the activity trace is missing. */
     if (k->launches < k->profiled)
         k->launches = k->profiled;
+    k->sampled_blocks = stat_by_key(k, WS_MODEL_BLOCKS_KEY);
+    k->sampled_interval = stat_by_key(k, WS_MODEL_INTERVAL_KEY);
     find_times(k);
 }
 
@@ -628,6 +640,9 @@ void ws_report_analyze(const struct ws_session *session, size_t kernel, struct w
     for (size_t i = 0; i < k->stat_count; i++)
         if (k->stats[i].id < WS_METRIC_COUNT)
             raw[k->stats[i].id] = k->stats[i].mean;
+    for (unsigned i = 0; ws_has(k->sampled_blocks) && i < WS_METRIC_COUNT; i++)
+        if (ws_has(raw[i]) && raw[i].grade == WS_GRADE_EXACT)
+            raw[i].grade = WS_GRADE_ESTIMATE;
     if (ws_has(k->times.mean))
         raw[WS_M_duration] = k->times.mean;
     ws_analyze(&facts, k->device < session->device_count ? &session->ceilings[k->device] : NULL, out);

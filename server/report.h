@@ -29,11 +29,13 @@ struct ws_times {
 struct ws_kernel {
     struct ws_kernel_row row;
     struct ws_name name;
-    size_t device;         /* index into devices, or device_count: not known */
-    uint64_t launches;     /* seen, at least profiled */
-    uint64_t profiled;     /* launches that have at least one counter */
-    struct ws_times times; /* s; origin says which clock: activity trace, or profiler */
-    struct ws_stat *stats; /* [stat_count], in order of arrival */
+    size_t device;                  /* index into devices, or device_count: not known */
+    uint64_t launches;              /* seen, at least profiled */
+    uint64_t profiled;              /* launches that have at least one counter */
+    struct ws_times times;          /* s; origin says which clock: activity trace, or profiler */
+    struct ws_stat *stats;          /* [stat_count], in order of arrival */
+    struct ws_value sampled_blocks; /* a launch, mean: fewer than the grid has; missing = not sampled */
+    struct ws_value sampled_interval;
     size_t stat_count;
 };
 

@@ -158,6 +158,22 @@ static void put_resources(const struct page *p)
     ws_text_put(p->t, WS_PLAIN, "\n");
 }
 
+static void put_sampled(const struct page *p)
+{
+    const struct ws_kernel *k = p->kernel;
+    uint64_t of = (uint64_t)k->row.launch.grid.x * k->row.launch.grid.y * k->row.launch.grid.z;
+    if (!ws_has(k->sampled_blocks))
+        return;
+    label(p, "sampled");
+    ws_text_printf(p->t, WS_PLAIN, "%.0f of %" PRIu64 " blocks: every count is an estimate", k->sampled_blocks.number,
+                   of);
+    if (ws_has(k->sampled_interval) && k->sampled_interval.number > 0)
+        ws_text_printf(p->t, WS_PLAIN, ", ±%.2g %% at worst (95 %%)", 100 * k->sampled_interval.number);
+    else
+        ws_text_put(p->t, WS_PLAIN, "; the blocks that ran are alike");
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
 static void put_occupancy(const struct page *p)
 {
     const struct ws_occupancy *o = &p->report->occupancy;
@@ -390,6 +406,7 @@ static void put_kernel(const struct page *p, bool all)
 {
     ws_text_printf(p->t, WS_BOLD, "%s\n", ws_text_tame(p->arena, p->kernel->name.alias));
     put_resources(p);
+    put_sampled(p);
     put_time(p);
     put_occupancy(p);
     put_access(p, "global loads", WS_M_gld_requests, WS_M_gld_bytes, WS_M_gld_sectors_per_request, WS_M_gld_efficiency);

@@ -156,6 +156,23 @@ static void put_kernel(struct ws_emit *e, uint32_t name, const struct ws_model_l
     PUT(e, kernel, WS_REC_KERNEL, &k);
 }
 
+static void put_number(struct ws_emit *e, uint64_t profile, const char *key, double value)
+{
+    struct ws_rec_metric rec = {.profile = profile, .key = string_id(e, key), .value = value};
+    PUT(e, metric, WS_REC_METRIC, &rec);
+}
+
+/* Two numbers beside the counts, for whoever shows them, and a warning. */
+static void put_sample(struct ws_emit *e, uint64_t profile, const char *name, const struct ws_model_result *r)
+{
+    char text[256];
+    put_number(e, profile, WS_MODEL_BLOCKS_KEY, (double)r->blocks_run);
+    put_number(e, profile, WS_MODEL_INTERVAL_KEY, r->interval);
+    snprintf(text, sizeof text, "%.120s: %llu of %llu blocks ran, its counts are estimates", name,
+             (unsigned long long)r->blocks_run, (unsigned long long)r->blocks);
+    ws_emit_status(e, "model-sampled", 0, text, "leave --sample and --budget out for exact counts", 1);
+}
+
 static const char *remedy_of(const struct ws_model_issue *issue)
 {
     switch (issue->check) {
@@ -199,6 +216,8 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
         rec.key = string_id(emit, m->key);
         PUT(emit, metric, WS_REC_METRIC, &rec);
     }
+    if (result->is_sampled)
+        put_sample(emit, p.profile, name, result);
     for (uint32_t k = 0; k < result->issues_n; k++) {
         const struct ws_model_issue *issue = &result->issues[k];
         char code[32];

@@ -11,6 +11,11 @@
 
 struct ws_emit;
 
+/* Metrics of a launch that was sampled, outside of the catalogue: how many blocks ran, and half the width of the 95 %
+ * interval as a share of the count that is known worst. */
+#define WS_MODEL_BLOCKS_KEY "model_blocks"
+#define WS_MODEL_INTERVAL_KEY "model_interval"
+
 /* What the session is. Texts are copied. */
 struct ws_emit_session {
     const char *agent_id;      /* 32 hex digits */

@@ -93,8 +93,12 @@ struct exec_ctx {
     struct fault faults[FAULTS_MAX];
     uint32_t faults_n;
     pthread_mutex_t *atomic_lock; /* NULL with one worker */
-    uint64_t budget;              /* warp instructions left */
-    uint64_t barriers;            /* warp arrivals */
+    uint64_t budget;              /* warp instructions left until the watch looks again (launch.c) */
+    uint64_t budget_left;         /* and after that */
+    struct watch *watch;
+    unsigned stop;     /* enum ws_model_stop */
+    bool is_first;     /* the worker that tells how far it is */
+    uint64_t barriers; /* warp arrivals */
     uint64_t clock;
     uint32_t arrived[16]; /* bar.arrive of warps that did not wait, per barrier of the block */
     uint32_t ctaid_regs[3];
@@ -106,7 +110,6 @@ struct exec_ctx {
     uint32_t epoch, first_epoch;         /* interval between barriers now, and the block's first */
     uint32_t granule;                    /* bytes of shared memory per cell */
     uint64_t *cell_writer, *cell_reader; /* [shared_bytes / granule + 1] stamps */
-    bool is_stopped;
     uint8_t *register_files, *local_memory;
 };
 

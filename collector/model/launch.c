@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * launch.c: one launch: contexts, warps and their divergence stacks, barriers, blocks over workers.
- * A warp runs until a barrier or its end, then the next one; blocks are handed out by an atomic counter, so the
- * counts do not depend on the number of workers. What a result looks like is result.c. */
+ * launch.c: warps and their divergence stacks, barriers, blocks, contexts.
+ * A warp runs until a barrier or its end, then the next one. Workers are crew.c, what a result looks like is result.c.
+ */
 #include "launch.h"
 
 #include "check.h"
+#include "crew.h"
 
 #include "../../analyzer/err.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ struct fault *exec_fault(struct warp *w, const struct code_ins *i, enum fault_ki
     struct fault *f = fault_place(ctx, i, kind);
     uint32_t t = w->index * 32 + lane;
     if (kind == FAULT_TRAP)
-        ctx->budget = 0;
+        watch_stop(ctx, WS_MODEL_STOP_FAULT);
     if (!f)
         return NULL;
     f->count++;
@@ -56,8 +56,7 @@ struct fault *exec_fault(struct warp *w, const struct code_ins *i, enum fault_ki
     return f;
 }
 
-/* Another worker's faults: the first in the order of blocks is shown. */
-static void merge_faults(struct exec_ctx *sum, const struct exec_ctx *one)
+void launch_merge_faults(struct exec_ctx *sum, const struct exec_ctx *one)
 {
     for (uint32_t k = 0; k < one->faults_n; k++) {
         const struct fault *from = &one->faults[k];
@@ -186,8 +185,9 @@ static void run_warp(struct warp *w)
         }
         b = &blocks[w->block];
         row = &ctx->block_rows[w->block];
-        if (ctx->budget < b->counted || w->depth + 3 > STACK_MAX) {
-            ctx->budget = 0;
+        if (w->depth + 3 > STACK_MAX)
+            watch_stop(ctx, WS_MODEL_STOP_FAULT);
+        if (ctx->budget < b->counted && !watch_allows(ctx, b->counted)) {
             w->state = WARP_DONE;
             return;
         }
@@ -385,7 +385,7 @@ static void report_hang(struct exec_ctx *ctx)
     }
 }
 
-static void run_block(struct exec_ctx *ctx, uint64_t number)
+void launch_block(struct exec_ctx *ctx, uint64_t number)
 {
     start_block(ctx, number);
     for (;;) {
@@ -395,7 +395,7 @@ static void run_block(struct exec_ctx *ctx, uint64_t number)
                 run_warp(&ctx->warps[k]);
             done &= ctx->warps[k].state == WARP_DONE;
         }
-        if (done || ctx->budget == 0)
+        if (done || ctx->stop)
             return;
         if (!release(ctx)) { /* a barrier that never completes: the GPU would hang here */
             report_hang(ctx);
@@ -407,7 +407,7 @@ static void run_block(struct exec_ctx *ctx, uint64_t number)
 
 /* --- contexts --- */
 
-static void free_ctx(struct exec_ctx *ctx)
+void launch_free_ctx(struct exec_ctx *ctx)
 {
     check_end(ctx);
     free(ctx->shared);
@@ -419,7 +419,7 @@ static void free_ctx(struct exec_ctx *ctx)
     free(ctx->guard_rows);
 }
 
-static int make_ctx(struct exec_ctx *ctx, const struct exec_ctx *like)
+int launch_make_ctx(struct exec_ctx *ctx, const struct exec_ctx *like)
 {
     const struct code *c = like->code;
     size_t file = ((size_t)c->file_bytes + 63) & ~(size_t)63;
@@ -453,94 +453,7 @@ static int make_ctx(struct exec_ctx *ctx, const struct exec_ctx *like)
     return 0;
 }
 
-struct crew {
-    atomic_uint_fast64_t next;
-    uint64_t blocks;
-};
-
-struct worker {
-    struct exec_ctx ctx;
-    struct crew *crew;
-    pthread_t thread;
-    bool is_running;
-};
-
-static void *work(void *arg)
-{
-    struct worker *me = arg;
-    for (;;) {
-        uint64_t number = atomic_fetch_add(&me->crew->next, 1);
-        if (number >= me->crew->blocks || me->ctx.budget == 0)
-            return NULL;
-        run_block(&me->ctx, number);
-        me->ctx.blocks_run++;
-    }
-}
-
-/* Add a worker's statistics to the first one's. */
-static void merge(struct exec_ctx *sum, const struct exec_ctx *one)
-{
-    const struct code *c = sum->code;
-    for (uint32_t b = 0; b < c->blocks_n; b++) {
-        sum->block_rows[b].runs += one->block_rows[b].runs;
-        sum->block_rows[b].lanes += one->block_rows[b].lanes;
-        sum->block_rows[b].diverged += one->block_rows[b].diverged;
-    }
-    for (uint32_t g = 0; g < c->guarded_n; g++) {
-        sum->guard_rows[g].runs += one->guard_rows[g].runs;
-        sum->guard_rows[g].lanes += one->guard_rows[g].lanes;
-    }
-    for (uint32_t s = 0; s < c->stats_n; s++) {
-        uint64_t *a = &sum->mem_rows[s].requests;
-        const uint64_t *b = &one->mem_rows[s].requests;
-        for (size_t k = 0; k < offsetof(struct mem_row, lo) / sizeof *a; k++)
-            a[k] += b[k];
-    }
-    merge_faults(sum, one);
-    sum->barriers += one->barriers;
-    sum->blocks_run += one->blocks_run;
-    sum->is_stopped |= one->is_stopped;
-}
-
-int launch_run(const struct exec_ctx *like, uint32_t threads, struct exec_ctx *out)
-{
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    struct crew crew = {.blocks = (uint64_t)like->grid[0] * like->grid[1] * like->grid[2]};
-    struct worker *workers;
-    int err = 0;
-    if (threads > crew.blocks)
-        threads = (uint32_t)crew.blocks;
-    if (threads == 0)
-        threads = 1;
-    workers = calloc(threads, sizeof *workers);
-    if (!workers)
-        return -WS_ENOMEM;
-    for (uint32_t k = 0; k < threads && !err; k++) {
-        workers[k].crew = &crew;
-        err = make_ctx(&workers[k].ctx, like);
-        workers[k].ctx.atomic_lock = threads > 1 ? &lock : NULL;
-        workers[k].ctx.budget = like->budget / threads;
-    }
-    if (!err) {
-        for (uint32_t k = 1; k < threads; k++)
-            workers[k].is_running = pthread_create(&workers[k].thread, NULL, work, &workers[k]) == 0;
-        work(&workers[0]);
-        for (uint32_t k = 0; k < threads; k++) {
-            if (workers[k].is_running)
-                pthread_join(workers[k].thread, NULL);
-            workers[k].ctx.is_stopped = workers[k].ctx.budget == 0;
-            if (k > 0)
-                merge(&workers[0].ctx, &workers[k].ctx);
-        }
-        *out = workers[0].ctx;
-    }
-    for (uint32_t k = err ? 0 : 1; k < threads; k++)
-        free_ctx(&workers[k].ctx);
-    free(workers);
-    return err;
-}
-
 void launch_fini(struct exec_ctx *ctx)
 {
-    free_ctx(ctx);
+    launch_free_ctx(ctx);
 }

@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "memory.h"
 #include "result.h"
+#include "sample.h"
 
 #include "../../analyzer/err.h"
 
@@ -437,7 +438,7 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
     if (like.checks)
         like.granule = check_redirect(code, table);
     start = now_s();
-    err = launch_run(&like, launch->threads, &done);
+    err = launch_run(&like, launch, result, &done);
     if (!err) {
         result->seconds = now_s() - start;
         result->instructions = set;

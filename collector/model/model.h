@@ -71,6 +71,16 @@ const char *ws_model_check_name(unsigned check);
 /* "bounds,races", "all": bits. -WS_EINVAL: another word; *checks untouched. */
 int ws_model_check_parse(const char *text, unsigned *checks);
 
+/* Between blocks and every few million instructions, from the thread that called ws_model_run(). */
+struct ws_model_progress {
+    uint64_t blocks_done, blocks; /* blocks: that are to run */
+    uint64_t instructions;        /* PTX warp instructions so far */
+    double seconds;               /* since the launch began, wall clock */
+};
+
+/* ws_model_launch.sample_blocks */
+#define WS_SAMPLE_AUTO UINT32_MAX
+
 struct ws_model_launch {
     uint32_t kernel;
     uint32_t grid[3], block[3];
@@ -79,11 +89,19 @@ struct ws_model_launch {
     size_t params_bytes;
     uint32_t threads;          /* workers; 0 = 1 */
     uint64_t max_instructions; /* warp instructions; 0 = no bound */
-    uint32_t spill_bytes;      /* per thread, as ptxas says: local memory that no PTX shows; 0 = none, or not known */
-    unsigned checks;           /* enum ws_model_check */
-    uint32_t test_epoch;       /* tests: number of the first interval between barriers */
-    bool keeps_scalar_loads;   /* do not join shared loads as ptxas does */
-    const char *instructions;  /* "base", "v3", "v4": handlers to use; NULL = the best here */
+    double max_seconds;        /* wall clock; 0 = no bound */
+    uint32_t
+        sample_blocks;     /* so many blocks of the grid's inside, and its edges (sample.h); 0 = all;
+                            * WS_SAMPLE_AUTO: 64, or 256 when they differ by more than 30 %, or all of a small launch */
+    bool samples_when_cut; /* a bound that is reached leaves a sample of the whole blocks that ran; blocks run in
+                            * the order of a sample then */
+    bool (*tick)(void *user, const struct ws_model_progress *progress); /* false: stop. NULL: none */
+    void *tick_user;
+    uint32_t spill_bytes;     /* per thread, as ptxas says: local memory that no PTX shows; 0 = none, or not known */
+    unsigned checks;          /* enum ws_model_check */
+    uint32_t test_epoch;      /* tests: number of the first interval between barriers */
+    bool keeps_scalar_loads;  /* do not join shared loads as ptxas does */
+    const char *instructions; /* "base", "v3", "v4": handlers to use; NULL = the best here */
 };
 
 /* Memory work of one kind. */
@@ -158,6 +176,14 @@ enum ws_model_fatal {
     WS_MODEL_FATAL_HANG, /* a barrier never completes */
 };
 
+enum ws_model_stop {
+    WS_MODEL_STOP_NONE,
+    WS_MODEL_STOP_FAULT, /* a trap, or deeper divergence than any program has */
+    WS_MODEL_STOP_INSTRUCTIONS,
+    WS_MODEL_STOP_TIME,
+    WS_MODEL_STOP_CANCELLED, /* tick() said so */
+};
+
 struct ws_model_result {
     struct ws_model_counts counts;
     struct ws_model_row *rows; /* [rows_n], by PTX line; ws_model_result_fini() frees */
@@ -166,7 +192,11 @@ struct ws_model_result {
     uint32_t issues_n;
     uint64_t issues_lost;      /* occurrences of further kinds that found no room */
     enum ws_model_fatal fatal; /* the first one met */
-    bool is_stopped;           /* the instruction bound was reached: counts are of a part */
+    bool is_stopped;           /* not run to its end, and no sample either: counts are of a part */
+    enum ws_model_stop stop;
+    uint64_t blocks, blocks_run; /* of the grid; that ran whole */
+    bool is_sampled;             /* blocks_run < blocks stand for all: counts are estimates */
+    double interval;             /* half the 95 % interval / total, of the count that is known worst */
     uint32_t static_smem_bytes;
     uint32_t local_bytes_per_thread;    /* of the PTX; ptxas may keep it in registers */
     double seconds;                     /* CPU time of the host, for the speed of the model only */

@@ -289,6 +289,15 @@ static enum ws_model_fatal fatal_of(const struct exec_ctx *ctx)
     return WS_MODEL_FATAL_NONE;
 }
 
+void result_count(const struct exec_ctx *ctx, struct ws_model_result *scratch)
+{
+    memset(&scratch->counts, 0, sizeof scratch->counts);
+    scratch->rows = NULL;
+    for (uint32_t b = 0; b < ctx->code->blocks_n; b++)
+        add_block(scratch, ctx, b);
+    scratch->counts.barriers = ctx->barriers;
+}
+
 int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, const struct memory *memory,
                 struct ws_model_result *result)
 {
@@ -303,11 +312,10 @@ int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, con
         add_issue(result, ctx, &ctx->faults[k], module, memory);
     result->fatal = fatal_of(ctx);
     result->issues_lost = ctx->faults_lost;
-    result->counts.blocks = ctx->blocks_run;
-    result->counts.warps = ctx->blocks_run * ctx->warps_n;
+    result->counts.blocks = result->is_sampled ? result->blocks : result->blocks_run;
+    result->counts.warps = result->counts.blocks * ctx->warps_n;
     result->counts.barriers = ctx->barriers;
     result->counts.merged_loads = code->merged_loads;
-    result->is_stopped = ctx->is_stopped;
     result->static_smem_bytes = (uint32_t)code->static_smem;
     result->local_bytes_per_thread = (uint32_t)code->local_bytes;
     return 0;

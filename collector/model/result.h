@@ -6,7 +6,10 @@
 #include "exec.h"
 #include "model.h"
 
-/* errors -WS_ENOMEM */
+/* Only the counts, for blocks one by one. */
+void result_count(const struct exec_ctx *ctx, struct ws_model_result *scratch);
+
+/* Rows, counts and issues; blocks, blocks_run and is_sampled are set. errors -WS_ENOMEM */
 int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, const struct memory *memory,
                 struct ws_model_result *result);
 

@@ -94,6 +94,78 @@ P
 }
 check checks_are_chosen_reported_and_fail_the_command checks_from_the_command_line
 
+samples_say_so_everywhere() {
+    "$W" model --bundled vec_add transpose --sample 16 --check all --json >"$scratch/s.json" 2>"$scratch/s.err" || return 1
+    grep -q 'transpose_naive: 48 of 1024 blocks ran, counts are estimates' "$scratch/s.err" || return 1
+    python3 - "$scratch/s.json" <<'P' || return 1
+import json, sys
+r = json.load(open(sys.argv[1]))
+k = {x["name"]: x for x in r["kernels"]}
+assert k["vec_add"]["sampled"] == {"blocks": 18, "of": 65536, "interval": 0}, k["vec_add"]["sampled"]
+assert k["vec_add"]["metrics"]["gld_sectors"] == {"value": 4194304, "unit": "sector", "grade": "estimate"}
+assert k["transpose_tile<32>"]["metrics"]["shared_bank_conflicts"]["grade"] == "estimate"
+assert k["transpose_tile<32>"]["metrics"]["shared_bank_conflicts"]["value"] == 1015808
+assert sum(w["code"] == "model-sampled" for w in r["warnings"]) == 4
+P
+    "$W" report | grep -q '18 of 65536 blocks: every count is an estimate' || return 1
+    "$W" model --bundled vec_add --budget 500k -q | grep -q 'of 65536 blocks: every count is an estimate' || return 1
+    "$W" model --bundled vec_add --budget 10 -q >/dev/null 2>"$scratch/s.err"
+    [ $? -eq 1 ] && grep -q 'no block ended within the budget' "$scratch/s.err" || return 1
+    for wrong in "--sample 1" "--sample x" "--budget 0" "--budget 5x" "--budget s"; do
+        # shellcheck disable=SC2086
+        "$W" model --bundled vec_add $wrong >/dev/null 2>&1
+        [ $? -eq 2 ] || { echo "$wrong"; return 1; }
+    done
+}
+check samples_say_so_everywhere samples_say_so_everywhere
+
+bundled_kernels_are_clean() { # those that fill no large buffers, a part of their blocks
+    local file
+    for file in kernels/ptx/*.json; do basename "$file" .json; done |
+        grep -vE '^(matmul|gather|stride_read|gemv|vec_add|chase|offset_copy|occupancy|copy_width)$' >"$scratch/names"
+    # shellcheck disable=SC2046
+    "$W" kernels model $(cat "$scratch/names") --sample 2 --check bounds,races,align,barrier -q -o "$scratch/clean.wscap" -f
+}
+check no_bundled_kernel_is_reported bundled_kernels_are_clean
+
+progress_and_ctrl_c() {
+    cat >"$scratch/e.ptx" <<'P'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry quick(.param .u64 p) { ret; }
+.visible .entry endless(.param .u64 p) { L: bra L; ret; }
+P
+    cat >"$scratch/e.json" <<'J'
+{"ptx": "e.ptx", "launches": [
+ {"kernel": "quick", "grid": [1], "block": [32], "args": [{"u64": 0}]},
+ {"kernel": "endless", "grid": [3], "block": [32], "args": [{"u64": 0}]},
+ {"kernel": "quick", "grid": [1], "block": [32], "args": [{"u64": 0}]}]}
+J
+    python3 - "$W" "$scratch/e.json" <<'P'
+import os, pty, signal, subprocess, sys, time
+command = [sys.argv[1], "model", "--spec", sys.argv[2], "--json"]
+master, slave = pty.openpty()
+p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave, text=True)
+os.close(slave)
+seen = b""
+while b"M PTX warp instructions/s" not in seen: # the line on a terminal
+    seen += os.read(master, 4096)
+assert b"endless: 0 of 3 blocks, " in seen, seen
+p.send_signal(signal.SIGINT)
+out = p.communicate(timeout=20)[0]
+assert p.returncode == 130, p.returncode
+assert out.count('"name": "quick"') == 1 and '"name": "endless"' not in out and '"code": "model-cancelled"' in out, out
+p = subprocess.Popen(command + ["--kernel", "endless"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+time.sleep(0.7)
+p.send_signal(signal.SIGINT)
+out, err = p.communicate(timeout=20)
+assert p.returncode == 130 and out == "", (p.returncode, out) # nothing had ended: nothing is stored
+assert "blocks, " not in err and "\r" not in err and "cancelled while endless ran" in err, err
+P
+}
+check progress_on_a_terminal_only_and_ctrl_c_keeps_what_ended progress_and_ctrl_c
+
 wrong_specs_say_what_is_wrong() {
     local text want
     while IFS='|' read -r text want; do

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT
+ * crew.c: a launch's blocks over its workers: bounds, cancelling, samples.
+ * Blocks are handed out by an atomic counter, so the counts do not depend on the number of workers. How a block runs is
+ * launch.c; which blocks stand for all is sample.c. */
+#include "crew.h"
+
+#include "launch.h"
+#include "result.h"
+#include "sample.h"
+
+#include "../../analyzer/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- bounds and cancelling --- */
+
+/* The watch looks every so many warp instructions of a worker: 5 to 50 ms. */
+#define SLICE (1u << 20)
+
+static double wall_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void watch_stop(struct exec_ctx *ctx, enum ws_model_stop why)
+{
+    unsigned none = WS_MODEL_STOP_NONE;
+    (void)atomic_compare_exchange_strong(&ctx->watch->stop, &none, (unsigned)why);
+    ctx->stop = atomic_load(&ctx->watch->stop);
+    ctx->budget = 0;
+}
+
+static void tell(struct exec_ctx *ctx, double now)
+{
+    struct watch *watch = ctx->watch;
+    const struct ws_model_launch *l = watch->launch;
+    struct ws_model_progress p = {.blocks_done = atomic_load(&watch->blocks_done),
+                                  .blocks = watch->end,
+                                  .instructions = atomic_load(&watch->instructions),
+                                  .seconds = now - watch->began};
+    if (ctx->is_first && l->tick && !l->tick(l->tick_user, &p))
+        watch_stop(ctx, WS_MODEL_STOP_CANCELLED);
+}
+
+/* The slice is used up: may the worker go on with this many instructions? */
+bool watch_allows(struct exec_ctx *ctx, uint32_t needed)
+{
+    struct watch *watch = ctx->watch;
+    uint64_t more = ctx->budget_left < SLICE ? ctx->budget_left : SLICE;
+    double now = wall_s();
+    if (!ctx->stop)
+        tell(ctx, now);
+    if (watch->deadline > 0 && now > watch->deadline)
+        watch_stop(ctx, WS_MODEL_STOP_TIME);
+    if (ctx->budget + more < needed)
+        watch_stop(ctx, WS_MODEL_STOP_INSTRUCTIONS);
+    ctx->stop = atomic_load(&watch->stop); /* another worker's, too */
+    if (ctx->stop) {
+        ctx->budget = 0;
+        return false;
+    }
+    atomic_fetch_add(&watch->instructions, more);
+    ctx->budget += more;
+    ctx->budget_left -= more;
+    return true;
+}
+
+/* --- workers --- */
+
+/* Counters of a block row, a guard row, a memory row: each struct begins with them. */
+#define BLOCK_COUNTS (sizeof(struct block_row) / sizeof(uint64_t))
+#define GUARD_COUNTS (sizeof(struct guard_row) / sizeof(uint64_t))
+#define MEM_COUNTS (offsetof(struct mem_row, lo) / sizeof(uint64_t))
+
+/* What the interval is told for; the index is only a place. */
+#define QUANTITIES (1 + WS_MODEL_KIND_COUNT * 3 + WS_MODEL_FP_COUNT)
+
+/* A sample's sums, per stratum. */
+struct tally {
+    uint64_t *counts[SAMPLE_STRATA]; /* [counts_n] as visit_counts() goes through them */
+    struct sample_sum sums[QUANTITIES][SAMPLE_STRATA];
+    uint64_t taken[SAMPLE_STRATA];
+    struct ws_model_result scratch;
+};
+
+struct worker {
+    struct exec_ctx ctx;
+    const struct sample *sample; /* NULL: all blocks, in order */
+    struct tally *tally;
+    pthread_t thread;
+    bool is_running;
+};
+
+static size_t counts_n(const struct code *c)
+{
+    return c->blocks_n * BLOCK_COUNTS + c->guarded_n * GUARD_COUNTS + c->stats_n * MEM_COUNTS + 1;
+}
+
+typedef void (*visit_fn)(uint64_t *count, size_t place, void *user);
+
+/* Every counter of a context, in one order. */
+static void visit_counts(struct exec_ctx *ctx, visit_fn visit, void *user)
+{
+    const struct code *c = ctx->code;
+    size_t place = 0;
+    for (uint32_t b = 0; b < c->blocks_n; b++)
+        for (size_t k = 0; k < BLOCK_COUNTS; k++)
+            visit(&ctx->block_rows[b].runs + k, place++, user);
+    for (uint32_t g = 0; g < c->guarded_n; g++)
+        for (size_t k = 0; k < GUARD_COUNTS; k++)
+            visit(&ctx->guard_rows[g].runs + k, place++, user);
+    for (uint32_t s = 0; s < c->stats_n; s++)
+        for (size_t k = 0; k < MEM_COUNTS; k++)
+            visit(&ctx->mem_rows[s].requests + k, place++, user);
+    visit(&ctx->barriers, place, user);
+}
+
+/* Into the sum, and back to 0 for the next block. */
+static void move_count(uint64_t *count, size_t place, void *user)
+{
+    uint64_t *sum = user;
+    sum[place] += *count;
+    *count = 0;
+}
+
+static void drop_count(uint64_t *count, size_t place, void *user)
+{
+    (void)place;
+    (void)user;
+    *count = 0;
+}
+
+static void add_count(uint64_t *count, size_t place, void *user)
+{
+    const uint64_t *more = user;
+    *count += more[place];
+}
+
+static void note_quantities(struct tally *t, uint32_t stratum)
+{
+    const struct ws_model_counts *c = &t->scratch.counts;
+    double q[QUANTITIES];
+    uint32_t n = 0;
+    q[n++] = (double)c->ptx_instructions;
+    for (int k = 0; k < WS_MODEL_KIND_COUNT; k++) {
+        q[n++] = (double)c->memory[k].requests;
+        q[n++] = (double)c->memory[k].sectors;
+        q[n++] = (double)c->memory[k].wavefronts;
+    }
+    for (int k = 0; k < WS_MODEL_FP_COUNT; k++)
+        q[n++] = (double)c->fp[k];
+    for (uint32_t k = 0; k < n; k++) {
+        t->sums[k][stratum].sum += q[k];
+        t->sums[k][stratum].squares += q[k] * q[k];
+    }
+}
+
+/* A block of the sample has run: whole, or it is forgotten. */
+static void note_block(struct worker *me, uint32_t stratum)
+{
+    if (me->ctx.stop) {
+        visit_counts(&me->ctx, drop_count, NULL);
+        return;
+    }
+    result_count(&me->ctx, &me->tally->scratch);
+    note_quantities(me->tally, stratum);
+    visit_counts(&me->ctx, move_count, me->tally->counts[stratum]);
+    me->tally->taken[stratum]++;
+}
+
+static void *work(void *arg)
+{
+    struct worker *me = arg;
+    struct watch *watch = me->ctx.watch;
+    for (;;) {
+        uint64_t place = atomic_fetch_add(&watch->next, 1);
+        uint32_t stratum = 0;
+        if (place >= watch->end || me->ctx.stop || atomic_load(&watch->stop))
+            return NULL;
+        launch_block(&me->ctx, me->sample ? sample_block(me->sample, place, &stratum) : place);
+        if (me->sample)
+            note_block(me, stratum);
+        if (!me->ctx.stop) {
+            me->ctx.blocks_run++;
+            atomic_fetch_add(&watch->blocks_done, 1);
+        }
+    }
+}
+
+static void free_tally(struct tally *t)
+{
+    if (t)
+        free(t->counts[0]);
+    free(t);
+}
+
+static struct tally *make_tally(const struct code *c)
+{
+    struct tally *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->counts[0] = calloc(counts_n(c), SAMPLE_STRATA * sizeof *t->counts[0]);
+    for (int k = 1; k < SAMPLE_STRATA && t->counts[0]; k++)
+        t->counts[k] = t->counts[0] + (size_t)k * counts_n(c);
+    if (t->counts[0])
+        return t;
+    free_tally(t);
+    return NULL;
+}
+
+static int make_worker(struct worker *me, const struct exec_ctx *like, struct watch *watch, const struct sample *sample,
+                       uint32_t threads)
+{
+    int err = launch_make_ctx(&me->ctx, like);
+    me->ctx.watch = watch;
+    me->ctx.budget = 0;
+    me->ctx.budget_left = like->budget == UINT64_MAX ? UINT64_MAX : like->budget / threads;
+    me->sample = sample;
+    if (!err && sample) {
+        me->tally = make_tally(like->code);
+        err = me->tally ? 0 : -WS_ENOMEM;
+    }
+    return err;
+}
+
+static void run_workers(struct worker *workers, uint32_t n)
+{
+    for (uint32_t k = 1; k < n; k++)
+        workers[k].is_running = pthread_create(&workers[k].thread, NULL, work, &workers[k]) == 0;
+    work(&workers[0]);
+    for (uint32_t k = 1; k < n; k++)
+        if (workers[k].is_running)
+            pthread_join(workers[k].thread, NULL);
+}
+
+/* Add a worker's statistics to the first one's. */
+static void merge(struct worker *sum, struct worker *one)
+{
+    const struct code *c = sum->ctx.code;
+    struct exec_ctx *to = &sum->ctx;
+    for (uint32_t b = 0; b < c->blocks_n; b++)
+        for (size_t k = 0; k < BLOCK_COUNTS; k++)
+            (&to->block_rows[b].runs)[k] += (&one->ctx.block_rows[b].runs)[k];
+    for (uint32_t g = 0; g < c->guarded_n; g++)
+        for (size_t k = 0; k < GUARD_COUNTS; k++)
+            (&to->guard_rows[g].runs)[k] += (&one->ctx.guard_rows[g].runs)[k];
+    for (uint32_t s = 0; s < c->stats_n; s++)
+        for (size_t k = 0; k < MEM_COUNTS; k++)
+            (&to->mem_rows[s].requests)[k] += (&one->ctx.mem_rows[s].requests)[k];
+    launch_merge_faults(to, &one->ctx);
+    to->barriers += one->ctx.barriers;
+    to->blocks_run += one->ctx.blocks_run;
+    to->stop = to->stop ? to->stop : one->ctx.stop;
+}
+
+/* --- samples --- */
+
+/* All workers' sums into the first one's; the others start again. */
+static void gather(struct worker *workers, uint32_t n)
+{
+    struct tally *sum = workers[0].tally;
+    size_t all = counts_n(workers[0].ctx.code) * SAMPLE_STRATA;
+    for (uint32_t w = 1; w < n; w++) {
+        struct tally *one = workers[w].tally;
+        for (size_t k = 0; k < all; k++)
+            sum->counts[0][k] += one->counts[0][k];
+        for (uint32_t s = 0; s < SAMPLE_STRATA; s++) {
+            sum->taken[s] += one->taken[s];
+            for (uint32_t q = 0; q < QUANTITIES; q++) {
+                sum->sums[q][s].sum += one->sums[q][s].sum;
+                sum->sums[q][s].squares += one->sums[q][s].squares;
+            }
+        }
+        memset(one->counts[0], 0, all * sizeof *one->counts[0]);
+        memset(one->sums, 0, sizeof one->sums);
+        memset(one->taken, 0, sizeof one->taken);
+    }
+}
+
+/* Blocks to run when the first SAMPLE_BLOCKS are done: all of a launch that is soon done, more when they differ. */
+static uint64_t more_places(const struct sample *sample, const struct tally *t)
+{
+    const double soon = 200e6; /* warp instructions: about a second */
+    struct sample_estimate e;
+    double spread = 0;
+    for (uint32_t q = 0; q < QUANTITIES; q++) {
+        sample_estimate(sample, t->taken, t->sums[q], &e);
+        spread = fmax(spread, e.spread);
+    }
+    sample_estimate(sample, t->taken, t->sums[0], &e);
+    if (e.total < soon)
+        return sample->blocks;
+    return sample_places(sample, spread > SAMPLE_SPREAD ? SAMPLE_MORE_BLOCKS : SAMPLE_BLOCKS);
+}
+
+static double worst_interval(const struct sample *sample, const struct tally *t)
+{
+    double worst = 0;
+    for (uint32_t q = 0; q < QUANTITIES; q++) {
+        struct sample_estimate e;
+        sample_estimate(sample, t->taken, t->sums[q], &e);
+        if (e.total > 0)
+            worst = fmax(worst, e.half_width / e.total);
+    }
+    return worst;
+}
+
+/* The grid's counts from those of the blocks that ran: by stratum, so that rare edges keep their weight. */
+static void extrapolate(struct exec_ctx *ctx, const struct sample *sample, const struct tally *t, uint64_t blocks_run)
+{
+    size_t n = counts_n(ctx->code);
+    uint64_t *whole = t->counts[0]; /* stratum 0 becomes the sum of all */
+    for (size_t k = 0; k < n; k++) {
+        double all = 0, total = 0;
+        for (uint32_t s = 0; s < sample->strata_n; s++)
+            all += (double)t->counts[s][k];
+        for (uint32_t s = 0; s < sample->strata_n; s++) {
+            double blocks = (double)sample->strata[s].blocks;
+            total += t->taken[s] ? (double)t->counts[s][k] * (blocks / (double)t->taken[s])
+                                 : all * (blocks / (double)blocks_run);
+        }
+        whole[k] = (uint64_t)llround(total);
+    }
+    visit_counts(ctx, add_count, whole);
+}
+
+static void run_sample(struct worker *workers, uint32_t threads, struct watch *watch, const struct sample *sample,
+                       struct ws_model_result *result)
+{
+    uint32_t wanted = watch->launch->sample_blocks;
+    struct exec_ctx *ctx = &workers[0].ctx;
+    watch->end = wanted == 0                ? sample->blocks
+                 : wanted == WS_SAMPLE_AUTO ? sample_places(sample, SAMPLE_BLOCKS)
+                                            : sample_places(sample, wanted);
+    for (;;) {
+        uint64_t more;
+        run_workers(workers, threads);
+        gather(workers, threads);
+        if (wanted != WS_SAMPLE_AUTO || atomic_load(&watch->stop))
+            break;
+        more = more_places(sample, workers[0].tally);
+        if (more <= watch->end)
+            break;
+        atomic_store(&watch->next, watch->end);
+        watch->end = more;
+        wanted = 0; /* once */
+    }
+    for (uint32_t k = 1; k < threads; k++)
+        merge(&workers[0], &workers[k]);
+    result->blocks_run = ctx->blocks_run;
+    result->is_sampled = ctx->blocks_run > 0 && ctx->blocks_run < sample->blocks;
+    if (result->is_sampled)
+        result->interval = worst_interval(sample, workers[0].tally);
+    if (ctx->blocks_run > 0)
+        extrapolate(ctx, sample, workers[0].tally, ctx->blocks_run);
+}
+
+/* --- a launch --- */
+
+static void run_crew(struct worker *workers, uint32_t threads, struct watch *watch, const struct sample *sample,
+                     struct ws_model_result *result)
+{
+    struct exec_ctx *ctx = &workers[0].ctx;
+    ctx->is_first = true;
+    if (workers[0].sample) {
+        run_sample(workers, threads, watch, sample, result);
+    } else {
+        watch->end = sample->blocks;
+        run_workers(workers, threads);
+        for (uint32_t k = 1; k < threads; k++)
+            merge(&workers[0], &workers[k]);
+        result->blocks_run = ctx->blocks_run;
+    }
+    result->blocks = sample->blocks;
+    result->stop = (enum ws_model_stop)ctx->stop;
+    result->is_stopped = ctx->stop != WS_MODEL_STOP_NONE && !result->is_sampled;
+}
+
+int launch_run(const struct exec_ctx *like, const struct ws_model_launch *launch, struct ws_model_result *result,
+               struct exec_ctx *out)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct watch watch = {.launch = launch, .began = wall_s()};
+    uint32_t threads = launch->threads ? launch->threads : 1;
+    struct sample sample;
+    struct worker *workers;
+    int err = 0;
+    sample_init(&sample, like->grid);
+    if (launch->max_seconds > 0)
+        watch.deadline = watch.began + launch->max_seconds;
+    if (threads > sample.blocks)
+        threads = (uint32_t)sample.blocks;
+    workers = calloc(threads, sizeof *workers);
+    if (!workers)
+        return -WS_ENOMEM;
+    for (uint32_t k = 0; k < threads && !err; k++) {
+        err = make_worker(&workers[k], like, &watch, launch->sample_blocks || launch->samples_when_cut ? &sample : NULL,
+                          threads);
+        workers[k].ctx.atomic_lock = threads > 1 ? &lock : NULL;
+    }
+    if (!err) {
+        run_crew(workers, threads, &watch, &sample, result);
+        *out = workers[0].ctx;
+    }
+    for (uint32_t k = 0; k < threads; k++) {
+        if (k > 0 || err)
+            launch_free_ctx(&workers[k].ctx);
+        free_tally(workers[k].tally);
+    }
+    free(workers);
+    return err;
+}
