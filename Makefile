@@ -45,6 +45,7 @@ CUDA_SRC := $(filter $(wildcard collector/*.c),$(addprefix collector/,inject.c a
 PRELOAD_SRC := collector/preload.c
 COLLECTOR_SRC := $(filter-out $(CUDA_SRC) $(PRELOAD_SRC),$(sort $(wildcard collector/*.c)))
 MODEL_SRC := $(sort $(wildcard collector/model/*.c))
+CUDART_SRC := $(sort $(wildcard collector/cudart/*.c))
 SERVER_SRC := $(sort $(wildcard server/*.c))
 KERNEL_SRC := $(sort $(wildcard kernels/*.cu kernels/ceilings/*.cu))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
@@ -56,13 +57,15 @@ SERVER_LIB := $(B)/libserver.a
 UNIT_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(UNIT_SRC))
 
 COLLECTOR_SO := $(B)/libwarpsight-cupti.so
+# In a folder of their own: LD_LIBRARY_PATH must offer nothing else.
+CUDART_SO := $(B)/model/libcudart.so.13
 PRELOAD_SO := $(B)/libwarpsight.so
 PROGRAM := $(B)/warpsight
 KERNELS := $(B)/warpsight-kernels
 
 # --- all -----------------------------------------------------------------------------------------
 .PHONY: all
-all: check-tools $(if $(wildcard server/main.c),$(PROGRAM)) $(if $(wildcard $(PRELOAD_SRC)),$(PRELOAD_SO)) $(if $(HAVE_CUPTI),$(if $(wildcard collector/inject.c),$(COLLECTOR_SO)),no-cupti) $(if $(NVCC),$(if $(KERNEL_SRC),$(KERNELS)),no-nvcc) ## program, collector, kernels (as far as the CUDA toolkit is there)
+all: check-tools $(if $(wildcard server/main.c),$(PROGRAM)) $(if $(wildcard $(PRELOAD_SRC)),$(PRELOAD_SO)) $(CUDART_SO) $(if $(HAVE_CUPTI),$(if $(wildcard collector/inject.c),$(COLLECTOR_SO)),no-cupti) $(if $(NVCC),$(if $(KERNEL_SRC),$(KERNELS)),no-nvcc) ## program, collector, kernels (as far as the CUDA toolkit is there)
 
 .PHONY: check-tools no-cupti no-nvcc
 check-tools:
@@ -137,6 +140,16 @@ $(PRELOAD_SO): LDFLAGS_ALL := $(filter-out $(SANFLAGS),$(LDFLAGS_ALL))
 $(PRELOAD_SO): $(call obj,$(PRELOAD_SRC))
 	$(call msg,LD,$@)
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-z,nodelete -Wl,--version-script=collector/export.map $^ -o $@
+
+# A program that is modelled knows of no sanitizer either.
+ifeq ($(SAN),)
+$(CUDART_SO): $(call obj,$(CUDART_SRC)) $(COLLECTOR_LIB) $(ANALYZER_LIB) collector/cudart/cudart13.map
+	$(call msg,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -shared $(LDFLAGS_ALL) -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=collector/cudart/cudart13.map $(filter %.o %.a,$^) -ldl -lm -o $@
+else
+$(CUDART_SO): .FORCE
+	$(Q)$(MAKE) --no-print-directory SAN= build/model/libcudart.so.13 && mkdir -p $(@D) && cp build/model/libcudart.so.13 $@
+endif
 
 $(COLLECTOR_SO): $(call obj,$(CUDA_SRC) $(COLLECTOR_SRC)) $(ANALYZER_LIB) collector/export.map
 	$(call msg,LD,$@)
@@ -231,4 +244,4 @@ help: ## this list
 	@awk -F':.*## ' '/^[a-z][a-z_.-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile $(wildcard tests/*/*.mk)
 	@echo "  variables      V=1 shows commands · SAN=address,undefined|thread · WERROR=1 · CC=clang · T='test_expr …' runs only those"
 
--include $(patsubst %.o,%.d,$(call obj,$(ANALYZER_SRC) $(RULE_SRC) $(CUDA_SRC) $(COLLECTOR_SRC) $(PRELOAD_SRC) $(MODEL_SRC) $(SERVER_SRC) $(UNIT_SRC)))
+-include $(patsubst %.o,%.d,$(call obj,$(ANALYZER_SRC) $(RULE_SRC) $(CUDA_SRC) $(COLLECTOR_SRC) $(PRELOAD_SRC) $(MODEL_SRC) $(CUDART_SRC) $(SERVER_SRC) $(UNIT_SRC)))

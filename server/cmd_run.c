@@ -17,6 +17,7 @@
 #include "nearest.h"
 #include "paths.h"
 #include "report.h"
+#include "run_model.h"
 #include "run_options.h"
 #include "target.h"
 
@@ -33,7 +34,7 @@
 #include <unistd.h>
 
 #define NOTES 8
-#define VARIABLES (WS_RUN_SETTINGS + 4)
+#define VARIABLES (WS_RUN_SETTINGS + 6)
 #define MESSAGE 600
 /* How long a daemon may take until the session is in its database. */
 #define DAEMON_WAIT_MS 10000
@@ -52,6 +53,7 @@ struct run {
     enum ws_target_kind kind;
     char preload[WS_PATH_MAX], collector[WS_PATH_MAX]; /* "" = not installed */
     char ld_preload[2 * WS_PATH_MAX];                  /* value for the child */
+    struct ws_run_model model;                         /* with --model */
     struct ws_child_variable variable[VARIABLES];
     size_t variable_count;
     struct note note[NOTES];
@@ -209,10 +211,20 @@ static void set_collector(struct run *r)
     choose_way_in(r);
 }
 
+static void set_model(struct run *r)
+{
+    add_variable(r, "LD_LIBRARY_PATH", r->model.library_path);
+    if (*r->model.registers)
+        add_variable(r, "WARPSIGHT_MODEL_REGISTERS", r->model.registers);
+}
+
 static void set_variables(struct run *r)
 {
     make_id(r->token);
-    set_collector(r);
+    if (r->options.is_model)
+        set_model(r);
+    else
+        set_collector(r);
     add_variable(r, "WARPSIGHT_SPOOL", r->spool);
     add_variable(r, "WARPSIGHT_SESSION", r->token);
     for (size_t i = 0; i < ws_setting_count && i < WS_RUN_SETTINGS; i++)
@@ -285,10 +297,13 @@ static bool is_silent(const struct run *r)
 /* The commonest reason why nothing came. Not asked before: the program may bring a driver library of its own. */
 static void check_driver(struct run *r)
 {
-    void *driver = is_silent(r) ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) : NULL;
+    void *driver = !r->options.is_model && is_silent(r) ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) : NULL;
     if (driver)
         dlclose(driver);
-    else if (is_silent(r))
+    else if (r->options.is_model && is_silent(r) && r->model.needs_cudart)
+        note(r, "model-bypassed", "Take -rpath of the CUDA toolkit out of the link line.",
+             "the program found another libcudart (RPATH?): the model saw nothing");
+    else if (!r->options.is_model && is_silent(r))
         note(r, "no-driver", "Run it where the driver is; `warpsight model` predicts without a GPU.",
              "no process started CUDA, and there is no NVIDIA driver here (libcuda.so.1)");
 }
@@ -440,6 +455,8 @@ static void explain_silence(const struct run *r, const struct facts *facts)
 {
     if (facts->processes > 0)
         say("CUDA was started, but no kernel was seen");
+    else if (r->options.is_model && r->note_count == 0)
+        say("no CUDA call reached the model: a program needs `-cudart shared` for that, a library too");
     else if (r->note_count > 0)
         say("no CUDA call was seen: see above");
     else
@@ -516,6 +533,8 @@ int ws_cmd_run(int argc, char **argv)
     status = find_paths(&r);
     if (status == 0)
         status = find_program(&r);
+    if (status == 0 && r.options.is_model && ws_run_model_prepare(&r.model, r.program, r.spool) != 0)
+        status = WS_RUN_FAILED;
     if (status != 0)
         return status;
     set_variables(&r);
@@ -526,6 +545,7 @@ int ws_cmd_run(int argc, char **argv)
         return err == -WS_ENOENT ? WS_RUN_NOT_FOUND : err == -WS_EPERM ? WS_RUN_NOT_EXECUTABLE : WS_RUN_FAILED;
     }
     check_driver(&r);
+    ws_run_model_end(&r.model);
     write_record(&r);
     show(&r);
     return r.end.status;

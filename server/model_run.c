@@ -11,7 +11,7 @@
 #include "version.h"
 
 #include "../analyzer/err.h"
-#include "../analyzer/gpus.h"
+#include "../collector/model/board.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -55,37 +55,11 @@ static char *read_file(const char *path, size_t *length)
 
 /* --- the assumed GPU --- */
 
-static bool find_board(const char *wanted, struct ws_board *out)
-{
-    for (size_t k = 0; k < ws_gpus_board_count(); k++) {
-        ws_gpus_board_at(k, out);
-        if (strcasestr(out->names, wanted))
-            return true;
-    }
-    return false;
-}
-
-static int describe_gpu(const char *command, const char *wanted, struct ws_emit_device *out, char *name, size_t cap)
+static int describe_gpu(const char *command, const char *wanted, struct ws_emit_device *out, char name[64])
 {
     struct ws_board board;
-    const struct ws_limits *limits;
-    if (!find_board(wanted ? wanted : "H200", &board))
+    if (!ws_model_board(wanted ? wanted : "H200", &board, out, name))
         return ws_cli_usage_error(command, "unknown GPU '%s'; see analyzer/gpus.def for the boards", wanted);
-    snprintf(name, cap, "%.*s", (int)strcspn(board.names, "|"), board.names);
-    memset(out, 0, sizeof *out);
-    out->name = name;
-    out->cc_major = board.cc_major;
-    out->cc_minor = board.cc_minor;
-    out->sms = board.sms;
-    out->l2_bytes = ws_has(board.l2_bytes) ? (uint64_t)board.l2_bytes.number : 0;
-    out->sm_clock_hz = ws_has(board.boost_clock_hz) ? (uint64_t)board.boost_clock_hz.number : 0;
-    limits = ws_gpus_limits(board.cc_major, board.cc_minor);
-    if (limits) {
-        out->max_warps_per_sm = limits->warps_per_sm;
-        out->regs_per_sm = limits->regs_per_sm;
-        out->smem_bytes_per_sm = limits->smem_per_sm;
-        out->smem_optin_bytes = limits->smem_per_block;
-    }
     return WS_EXIT_OK;
 }
 
@@ -132,7 +106,7 @@ int ws_model_job_open(struct ws_model_job *job, const char *exe, int argc, char 
     char gpu[64], host[256] = "", cwd[WS_PATH_MAX] = "";
     size_t argv_bytes;
     char *arguments;
-    int status = describe_gpu(job->command, job->gpu, &device, gpu, sizeof gpu);
+    int status = describe_gpu(job->command, job->gpu, &device, gpu);
     if (status != WS_EXIT_OK)
         return status;
     arguments = join_arguments(argc, argv, &argv_bytes);

@@ -26,8 +26,10 @@ static const struct ws_option own[] = {
     {"require-kernels", 0, NULL, "exit 123 when the program succeeded but no kernel was seen"},
     {"target-processes", 0, "all", "accepted for Nsight Compute's sake: children are always followed"},
     {"verbose", 'v', NULL, "say what is set up"},
+    {"model", 0, NULL,
+     "no GPU: run the kernels on the CPU and predict their counters (program linked with -cudart shared)"},
 };
-enum { OUTPUT, EXPORT, FORCE, CSV, JSON, REQUIRE, PROCESSES, VERBOSE, OWN };
+enum { OUTPUT, EXPORT, FORCE, CSV, JSON, REQUIRE, PROCESSES, VERBOSE, MODEL, OWN };
 
 struct table {
     struct ws_option option[OWN + WS_RUN_SETTINGS + 1];
@@ -264,6 +266,9 @@ static int set_own(struct ws_run_options *o, int which, const char *value)
     case PROCESSES:
         if (strcmp(value, "all") != 0)
             return REFUSE("--target-processes %s: only 'all': children are always followed", value);
+        break;
+    case MODEL:
+        o->is_model = true;
         break;
     default:
         o->is_verbose = true;

@@ -6,6 +6,8 @@
 
 #include "exec.h"
 
+#include "exec.h"
+
 #include "../../analyzer/err.h"
 
 #include <stdio.h>
@@ -658,6 +660,33 @@ static bool is_recursive(const struct instance *n, const struct ptx_func *f)
     return false;
 }
 
+/* vprintf(format, arguments) and __assertfail(message, file, line, function, size): the model's own. Each argument
+ * lies in a variable of its own; where, 12 bits of imm each, in units of 4 bytes. */
+static void call_builtin(struct builder *b, const struct ptx_func *f, const struct ptx_operand *list)
+{
+    bool is_print = ptx_name_is(f->name, "vprintf");
+    uint32_t count = is_print ? 2 : 4;
+    uint64_t where = 0;
+    if (!is_print && !ptx_name_is(f->name, "__assertfail")) {
+        decode_refuse(b, "call of a function that has no body here");
+        return;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        const struct ptx_operand *o = list && k < list->count ? &b->instance->func->elements[list->first + k] : NULL;
+        uint32_t var = o && o->kind == PTX_O_SYMBOL ? find_own_var(b->instance, o->name, b->in->scope, b->code->module)
+                                                    : CODE_NONE;
+        uint64_t at = var == CODE_NONE ? UINT64_MAX : local_place(b, var);
+        if (at > 4 * 4095u || at % 4 != 0) {
+            decode_refuse(b, "printf or assert whose parameters lie too far away");
+            return;
+        }
+        where |= at / 4 << (12 * k);
+    }
+    b->now.imm = (int64_t)where;
+    b->now.type2 = is_print ? PRINT_TEXT : PRINT_ASSERT;
+    decode_emit(b, OP_print);
+}
+
 void decode_call(struct builder *b)
 {
     const struct ptx_operand *ret = NULL, *args = NULL;
@@ -680,13 +709,11 @@ void decode_call(struct builder *b)
         decode_refuse(b, "call of an unknown function");
         return;
     }
-    decode_emit(b, OP_nop); /* the call itself */
     if (!f->has_body) {
-        /* printf: its text is not shown; the arguments were stored, which costs what it costs */
-        if (!ptx_name_is(f->name, "vprintf"))
-            decode_refuse(b, "call of a function that has no body here");
+        call_builtin(b, f, args);
         return;
     }
+    decode_emit(b, OP_nop); /* the call itself */
     callee.func = f;
     callee.caller = b->instance;
     callee.depth = b->instance->depth + 1;

@@ -54,6 +54,7 @@ enum fault_kind {
     FAULT_UNINIT,
     FAULT_RACE,      /* between warps: a barrier is missing */
     FAULT_RACE_WARP, /* within a warp: __syncwarp is missing */
+    FAULT_ASSERT,
     FAULT_KIND_COUNT
 };
 enum hazard_kind { HAZARD_READ_AFTER_WRITE, HAZARD_WRITE_AFTER_READ, HAZARD_WRITE_TWICE };
@@ -96,8 +97,10 @@ struct exec_ctx {
     uint64_t budget;              /* warp instructions left until the watch looks again (launch.c) */
     uint64_t budget_left;         /* and after that */
     struct watch *watch;
-    unsigned stop;     /* enum ws_model_stop */
-    bool is_first;     /* the worker that tells how far it is */
+    unsigned stop;                                              /* enum ws_model_stop */
+    bool is_first;                                              /* the worker that tells how far it is */
+    void (*print)(void *state, const char *text, size_t bytes); /* what kernels print; NULL = it is dropped */
+    void *print_state;
     uint64_t barriers; /* warp arrivals */
     uint64_t clock;
     uint32_t arrived[16]; /* bar.arrive of warps that did not wait, per barrier of the block */
@@ -151,6 +154,10 @@ extern const exec_fn exec_table_base[OP_COUNT];
 extern const exec_fn exec_table_v3[OP_COUNT];
 extern const exec_fn exec_table_v4[OP_COUNT];
 #endif
+
+/* printf and failed assertions of the active lanes (print.c). Offsets of the arguments in local memory: imm. */
+enum exec_print_kind { PRINT_TEXT, PRINT_ASSERT };
+void exec_print(struct warp *w, const struct code_ins *i);
 
 /* Note a fault of one lane (launch.c). Returns it when it is the first of its kind at this instruction, or the first
  * in the order of blocks; else NULL. */

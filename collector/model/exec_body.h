@@ -379,6 +379,11 @@ static void op_trap(struct warp *w, const struct code_ins *i)
     exec_fault(w, i, FAULT_TRAP, (uint32_t)__builtin_ctz(w->mask), 0);
 }
 
+static void op_print(struct warp *w, const struct code_ins *i)
+{
+    exec_print(w, i);
+}
+
 static void clamp_result(struct warp *w, const struct code_ins *i)
 {
     uint32_t temp[32];

@@ -41,7 +41,7 @@ struct fault *exec_fault(struct warp *w, const struct code_ins *i, enum fault_ki
     struct exec_ctx *ctx = w->ctx;
     struct fault *f = fault_place(ctx, i, kind);
     uint32_t t = w->index * 32 + lane;
-    if (kind == FAULT_TRAP)
+    if (kind == FAULT_TRAP || kind == FAULT_ASSERT)
         watch_stop(ctx, WS_MODEL_STOP_FAULT);
     if (!f)
         return NULL;

@@ -252,6 +252,24 @@ int ws_model_param(const struct ws_model *model, uint32_t kernel, uint32_t k, st
     }
 }
 
+int ws_model_shape(const struct ws_model *model, uint32_t kernel, struct ws_model_shape *out)
+{
+    struct code *code = NULL;
+    const struct ptx_func *f;
+    int err;
+    if (kernel >= model->kernels_n)
+        return -WS_ENOENT;
+    f = kernel_of(model, kernel);
+    err = code_make(model->module, f, exec_table("base"), false, &code);
+    if (!err && code->refusal[0])
+        err = -WS_EUNSUP;
+    if (!err)
+        *out = (struct ws_model_shape){(uint32_t)code->static_smem, (uint32_t)code->local_bytes,
+                                       f->maxntid[0] * f->maxntid[1] * f->maxntid[2]};
+    code_free(code);
+    return err;
+}
+
 /* --- memory --- */
 
 int ws_model_alloc(struct ws_model *model, uint64_t bytes, uint64_t *addr)
@@ -425,6 +443,8 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
     memcpy(like.grid, launch->grid, sizeof like.grid);
     memcpy(like.block, launch->block, sizeof like.block);
     like.dynamic_smem = launch->dynamic_smem_bytes;
+    like.print = launch->print;
+    like.print_state = launch->print_state;
     like.shared_bytes = launch->dynamic_smem_bytes ? ((code->static_smem + 15) & ~15ull) + launch->dynamic_smem_bytes
                                                    : code->static_smem;
     like.warps_n = (launch->block[0] * launch->block[1] * launch->block[2] + 31) / 32;

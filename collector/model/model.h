@@ -39,6 +39,14 @@ struct ws_model_param {
 uint32_t ws_model_param_count(const struct ws_model *model, uint32_t kernel);
 int ws_model_param(const struct ws_model *model, uint32_t kernel, uint32_t k, struct ws_model_param *out);
 
+/* What a kernel takes, whatever it is launched with. -WS_ENOENT; -WS_EUNSUP: the model cannot read it. */
+struct ws_model_shape {
+    uint32_t static_smem_bytes;
+    uint32_t local_bytes_per_thread; /* of the PTX; ptxas may keep it in registers */
+    uint32_t max_threads;            /* launch bounds; 0 = none */
+};
+int ws_model_shape(const struct ws_model *model, uint32_t kernel, struct ws_model_shape *out);
+
 /* Zeroed device memory, 512-byte aligned; the address is what a kernel gets as a pointer. */
 int ws_model_alloc(struct ws_model *model, uint64_t bytes, uint64_t *addr);
 /* Let kernels use [addr, addr + bytes) of this process; the bytes stay the caller's, until ws_model_release(addr).
@@ -97,10 +105,13 @@ struct ws_model_launch {
                             * the order of a sample then */
     bool (*tick)(void *user, const struct ws_model_progress *progress); /* false: stop. NULL: none */
     void *tick_user;
-    uint32_t spill_bytes;     /* per thread, as ptxas says: local memory that no PTX shows; 0 = none, or not known */
-    unsigned checks;          /* enum ws_model_check */
-    uint32_t test_epoch;      /* tests: number of the first interval between barriers */
-    bool keeps_scalar_loads;  /* do not join shared loads as ptxas does */
+    uint32_t spill_bytes;    /* per thread, as ptxas says: local memory that no PTX shows; 0 = none, or not known */
+    unsigned checks;         /* enum ws_model_check */
+    uint32_t test_epoch;     /* tests: number of the first interval between barriers */
+    bool keeps_scalar_loads; /* do not join shared loads as ptxas does */
+    /* What printf and assert of the kernel write, a call a text, from any worker but one at a time; NULL = dropped. */
+    void (*print)(void *state, const char *text, size_t bytes);
+    void *print_state;
     const char *instructions; /* "base", "v3", "v4": handlers to use; NULL = the best here */
 };
 
@@ -173,6 +184,7 @@ enum ws_model_fatal {
     WS_MODEL_FATAL_ADDRESS, /* outside every allocation */
     WS_MODEL_FATAL_ALIGN,
     WS_MODEL_FATAL_TRAP,
+    WS_MODEL_FATAL_ASSERT,
     WS_MODEL_FATAL_HANG, /* a barrier never completes */
 };
 

@@ -286,6 +286,13 @@ static uint64_t read_array_size(struct parser *p, bool *is_array)
     return n;
 }
 
+static void skip_parentheses(struct parser *p)
+{
+    expect(p, '(');
+    while (p->now.kind != PTX_END && !p->failed && !accept(p, ')'))
+        next(p);
+}
+
 /* After the space: .align 16 .b8 name[48] = {…}, without the end. NULL on failure. */
 static struct ptx_var *read_var(struct parser *p, enum ptx_space space)
 {
@@ -310,7 +317,9 @@ static struct ptx_var *read_var(struct parser *p, enum ptx_space space)
             v.type = PTX_B64;
         else if (space == PTX_SPACE_NONE && space_of((struct ptx_name){word.at - 1, word.length + 1}))
             v.space = space_of((struct ptx_name){word.at - 1, word.length + 1});
-        /* .managed, address space of a pointer, … change no layout */
+        else if (ptx_name_is(word, "attribute"))
+            skip_parentheses(p);
+        /* .attribute(.managed), address space of a pointer, … change no layout */
     }
     if (p->now.kind != PTX_IDENT || v.type == PTX_NOTYPE) {
         fail(p, -WS_ESYNTAX, "expected type and name of a variable");

@@ -212,7 +212,7 @@ static void append_address(struct line *out, const struct exec_ctx *ctx, const s
 {
     bool is_race = f->kind == FAULT_RACE || f->kind == FAULT_RACE_WARP;
     bool is_async = f->ins->op == OP_cp_async && (is_race || f->address < ctx->shared_bytes);
-    if (f->kind == FAULT_TRAP || f->kind == FAULT_BARRIER || f->kind == FAULT_HANG)
+    if (f->kind == FAULT_TRAP || f->kind == FAULT_ASSERT || f->kind == FAULT_BARRIER || f->kind == FAULT_HANG)
         return;
     if (f->ins->space == PTX_SPACE_SHARED || is_race || is_async ||
         (f->ins->space == PTX_SPACE_GENERIC && f->address < ctx->shared_bytes))
@@ -245,6 +245,7 @@ static void add_issue(struct ws_model_result *r, const struct exec_ctx *ctx, con
     } kinds[FAULT_KIND_COUNT] = {[FAULT_BOUNDS] = {"access out of bounds", WS_CHECK_BOUNDS},
                                  [FAULT_ALIGN] = {"misaligned access", WS_CHECK_ALIGN},
                                  [FAULT_TRAP] = {"trap executed", 0},
+                                 [FAULT_ASSERT] = {"assertion failed", 0},
                                  [FAULT_BARRIER] = {"barrier reached by a part of the warp", WS_CHECK_BARRIER},
                                  [FAULT_HANG] = {"a barrier never completes: the block would hang", WS_CHECK_BARRIER},
                                  [FAULT_UNINIT] = {"read of memory that nobody wrote", WS_CHECK_UNINIT}};
@@ -279,6 +280,8 @@ static enum ws_model_fatal fatal_of(const struct exec_ctx *ctx)
             return WS_MODEL_FATAL_ADDRESS;
         case FAULT_ALIGN:
             return WS_MODEL_FATAL_ALIGN;
+        case FAULT_ASSERT:
+            return WS_MODEL_FATAL_ASSERT;
         case FAULT_TRAP:
             return WS_MODEL_FATAL_TRAP;
         case FAULT_HANG:

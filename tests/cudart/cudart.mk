@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# The stand-in's tests. CUDART_PACKINGS: how nvcc can pack a fatbin; a program for each, without nvcc.
+CUDART_PACKINGS := none speed size
+CUDART_HOSTS := $(foreach p,$(CUDART_PACKINGS),$(B)/tests/cudart/host_$(p))
+$(B)/tests/cudart/host_%: tests/cudart/host.c tests/cudart/vec_add.%.fatbin collector/cudart/abi.h $(CUDART_SO)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -DFATBIN='"tests/cudart/vec_add.$*.fatbin"' $< $(CUDART_SO) -o $@
+TEST_EXTRA += $(CUDART_HOSTS)
+
+.PHONY: cudart-fatbins
+cudart-fatbins: ## make the committed tests/cudart/*.fatbin again (nvcc)
+	$(Q)for p in $(CUDART_PACKINGS); do $(NVCC) -fatbin -lineinfo -gencode arch=compute_75,code=compute_75 -Wno-deprecated-gpu-targets --compress-mode=$$p tests/cudart/vec_add.cu -o tests/cudart/vec_add.$$p.fatbin; done

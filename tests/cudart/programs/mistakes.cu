@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * mistakes.cu: one planted mistake, by name: deref past freed twice kind leak launch kernel. What the runtime answers
+ * is printed; what the model says about it is the test's business. */
+#include "program.h"
+
+#include <cstring>
+
+__global__ void write(int *x, int i)
+{
+    x[i] = 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int host[32] = {};
+    int *x;
+    cudaError_t code = cudaSuccess;
+    OK(cudaMalloc(&x, sizeof host));
+    if (strcmp(what, "deref") == 0) {
+        x[0] = 1; /* a device pointer in host code */
+    } else if (strcmp(what, "past") == 0) {
+        code = cudaMemcpy(x, host, sizeof host + 8, cudaMemcpyHostToDevice);
+    } else if (strcmp(what, "freed") == 0) {
+        OK(cudaFree(x));
+        code = cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+        return printf("%d\n", code) < 0;
+    } else if (strcmp(what, "twice") == 0) {
+        OK(cudaFree(x));
+        code = cudaFree(x);
+        return printf("%d\n", code) < 0;
+    } else if (strcmp(what, "kind") == 0) {
+        code = cudaMemcpy(x, host, sizeof host, cudaMemcpyDeviceToHost);
+    } else if (strcmp(what, "leak") == 0) {
+        return printf("0\n") < 0;
+    } else if (strcmp(what, "launch") == 0) {
+        write<<<1, 2048>>>(x, 0); /* nobody asks whether it ran */
+    } else if (strcmp(what, "kernel") == 0) {
+        write<<<1, 1>>>(x, 40);
+        code = cudaDeviceSynchronize();
+    }
+    printf("%d\n", code);
+    (void)cudaFree(x);
+    return 0;
+}

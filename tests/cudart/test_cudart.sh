@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_cudart.sh: whole programs under `warpsight run --model`: those of host.c everywhere, those of programs/ where nvcc
+# is; their output, their counts, the mistakes that the model names; and the stand-in's structs against the headers.
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+W=$B/warpsight
+H=$B/tests/cudart/host
+if [ -n "${WS_SCRATCH:-}" ]; then scratch=$WS_SCRATCH/cudart; mkdir -p "$scratch"; else scratch=$(mktemp -d); fi
+export WARPSIGHT_DB=$scratch/cudart.db WARPSIGHT_SPOOL=$scratch/spool
+failed=0
+check() { # NAME COMMAND…
+    local name=$1
+    shift
+    if "$@" >"$scratch/log" 2>&1; then echo "PASS $name"; else
+        echo "FAIL $name"
+        head -30 "$scratch/log" "$scratch/out" "$scratch/err" 2>/dev/null
+        failed=1
+    fi
+}
+# run NAME STATUS ARGUMENTS…: the program under the model; its output in out, what WarpSight says in err.
+run() {
+    local status=$1
+    shift
+    "$W" run --model --json "$@" >"$scratch/out" 2>"$scratch/err"
+    [ $? -eq "$status" ] || { echo "exit status is not $status: $*"; return 1; }
+}
+says() { grep -qF -- "$1" "$scratch/err" || { echo "stderr lacks: $1"; return 1; }; }
+prints() { grep -qxF -- "$1" "$scratch/out" || { echo "stdout lacks: $1"; return 1; }; }
+report_says() { sed -n '/^{/,$p' "$scratch/out" | grep -qF -- "$1" || { echo "the report lacks: $1"; return 1; }; }
+# value KERNEL METRIC: from the report
+value() {
+    sed -n '/^{/,$p' "$scratch/out" | python3 -c '
+import json, sys
+k = [x for x in json.load(sys.stdin)["kernels"] if x["name"] == sys.argv[1]]
+print(sum(x["metrics"][sys.argv[2]]["value"] * x["launches"] for x in k))' "$1" "$2"
+}
+
+# --- without a toolkit ---
+packed() {
+    run 0 "$H"_"$1" add && prints cudaSuccess && prints "0 wrong" && report_says '"source": "modelled"' &&
+        # 1000 threads of 128 a block: 32 warps, two loads; 375 sectors as for the same kernel on a GPU (vec_add_tail)
+        [ "$(value vec_add gld_requests)" = 64 ] && [ "$(value vec_add gld_sectors)" = 250 ] &&
+        [ "$(value vec_add gst_sectors)" = 125 ]
+}
+for packing in none speed size; do
+    if [ $packing = size ] && ! ldconfig -p 2>/dev/null | grep -q 'libzstd\.so\.1'; then
+        echo "SKIP a_program_with_ptx_packed_as_${packing}_runs"
+        echo "skip: no libzstd.so.1"
+    else
+        check "a_program_with_ptx_packed_as_${packing}_runs" packed $packing
+    fi
+done
+past() {
+    run 0 "${H}_none" past && prints cudaErrorIllegalAddress && says "access out of bounds" && report_says model-issue
+}
+check fault_of_a_kernel_is_the_error_of_all_later_calls past
+wide() { run 0 "${H}_none" wide && prints cudaErrorInvalidConfiguration && says "block (2048,1,1)" && says "nobody asked"; }
+check launch_error_that_nobody_asks_for_is_reported wide
+deref() { run 139 "${H}_none" deref && says "the host touches device memory"; }
+check host_code_cannot_touch_device_memory deref
+inside() { run 0 "${H}_none" inside && prints "invalid argument 1" && says "16 bytes into allocation 1"; }
+check free_of_a_pointer_into_an_allocation_fails inside
+unserved() { run 0 "${H}_none" unserved && prints "operation not supported 1" && says "cudaMallocArray returned 801"; }
+check call_that_is_not_served_says_so unserved
+capture() { run 0 "${H}_none" capture && says "a default stream cannot be captured"; }
+check default_stream_is_not_captured capture
+gpu() {
+    run 0 --gpu A100 "${H}_none" add && report_says '"cc": "8.0"' && run 0 --gpu 'no such' "${H}_none" add && says "no GPU 'no such'"
+}
+check gpu_is_chosen_by_name gpu
+
+# --- with one ---
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+skip() {
+    echo "SKIP $1"
+    echo "skip: no nvcc"
+}
+compile() { # PROGRAM OUTPUT OPTIONS…
+    "$nvcc" -std=c++17 -lineinfo -Wno-deprecated-gpu-targets "${@:3}" "tests/cudart/programs/$1.cu" -o "$scratch/$2" >"$scratch/$2.log" 2>&1
+}
+compile_all() { # side by side: nvcc takes seconds for each
+    local modelled=(-cudart shared -gencode "arch=compute_90,code=compute_90")
+    for program in kernels runtime mistakes; do compile $program $program "${modelled[@]}" & done
+    compile mistakes static &
+    compile mistakes sass -cudart shared -gencode arch=compute_90,code=sm_90 &
+    wait
+}
+kernels() {
+    run 0 "$scratch/kernels" || return 1
+    for line in 'shuffle ok' 'shared ok' 'atomics ok' 'struct ok' 'thread 1 of 32 says hello 1.50 x%'; do prints "$line" || return 1; done
+    # 8 blocks of 4 warps, the whole grid in bounds but the last warps: 1000 floats = 125 sectors
+    [ "$(value shuffle_sum gld_sectors)" = 125 ] || { echo "shuffle_sum: $(value shuffle_sum gld_sectors) sectors"; return 1; }
+    # 4 blocks of 8 warps load 256 ints: 32 requests; the same once more from shared memory at least
+    [ "$(value block_sum gld_requests)" = 32 ] || { echo "block_sum: $(value block_sum gld_requests) requests"; return 1; }
+}
+runtime() {
+    run 0 "$scratch/runtime" || return 1
+    for line in 'streams ok' 'graph ok' 'memory ok' 'managed ok' 'device ok'; do prints "$line" || return 1; done
+    says "CPU time of the model" && ! grep -q "never freed" "$scratch/err"
+}
+mistake() { # WHAT CODE TEXT
+    run 0 "$scratch/mistakes" "$1" && prints "$2" && says "$3"
+}
+mistakes() {
+    mistake past 1 "ends 8 bytes past the end of allocation 1 (128 bytes of cudaMalloc at mistakes+0x" &&
+        mistake freed 1 "was freed already: allocation 1" && mistake twice 1 "freed twice" &&
+        mistake kind 1 "cudaMemcpyDeviceToHost, but the destination is device memory" &&
+        mistake leak 0 "never freed: 128 bytes of cudaMalloc" && mistake launch 0 "nobody asked" &&
+        mistake kernel 700 "mistakes.cu:10" && run 139 "$scratch/mistakes" deref && says "the host touches device memory"
+}
+relink() {
+    run 125 "$scratch/static" leak && says "nvcc -cudart shared -gencode" &&
+        run 125 "$scratch/sass" leak &&
+        says "it has no PTX" && says "nvcc -cudart shared -gencode"
+}
+registers() {
+    run 0 "$scratch/runtime" && grep -q '"regs_per_thread": 16' "$scratch/out" && ! grep -q "not known" "$scratch/err"
+}
+abi() {
+    python3 tests/cudart/abi_check.py collector/cudart >"$scratch/abi.c" &&
+        ${CC:-gcc} -std=c11 -fsyntax-only -I"$(dirname "$nvcc")/../include" -Icollector/cudart "$scratch/abi.c"
+}
+if [ -n "$nvcc" ]; then
+    compile_all
+    check ordinary_kernels_give_their_answers kernels
+    check streams_graphs_and_memory_work runtime
+    check registers_come_from_ptxas registers
+    check planted_mistakes_are_named mistakes
+    check program_that_cannot_be_modelled_says_how_to_relink relink
+    check structs_and_numbers_are_those_of_the_headers abi
+else
+    for name in ordinary_kernels_give_their_answers streams_graphs_and_memory_work registers_come_from_ptxas \
+        planted_mistakes_are_named program_that_cannot_be_modelled_says_how_to_relink structs_and_numbers_are_those_of_the_headers; do
+        skip $name
+    done
+fi
+exit $failed
