@@ -19,8 +19,6 @@
 #define TEXT_MAX (1u << 20) /* of the answer */
 #define NAME_MAX_BYTES 4096
 
-extern char **environ;
-
 /* --- the answer --- */
 
 static struct ws_ptxas_kernel *add_kernel(struct ws_ptxas *all, const char *name, size_t length)

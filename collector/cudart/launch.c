@@ -12,6 +12,8 @@
 
 #define PENDING 16
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names that nvcc's code calls */
+
 /* <<<…>>> pushes, the stub of the kernel pops. */
 static _Thread_local struct {
     struct rt_dim3 grid, block;
@@ -20,11 +22,9 @@ static _Thread_local struct {
 } pending[PENDING];
 static _Thread_local unsigned pending_n;
 
-__attribute__((visibility("default"))) unsigned __cudaPushCallConfiguration(struct rt_dim3 grid,
-                                                                            struct rt_dim3 block, /* NOLINT */
+__attribute__((visibility("default"))) unsigned __cudaPushCallConfiguration(struct rt_dim3 grid, struct rt_dim3 block,
                                                                             size_t dynamic, void *stream);
-__attribute__((visibility("default"))) unsigned __cudaPushCallConfiguration(struct rt_dim3 grid,
-                                                                            struct rt_dim3 block, /* NOLINT */
+__attribute__((visibility("default"))) unsigned __cudaPushCallConfiguration(struct rt_dim3 grid, struct rt_dim3 block,
                                                                             size_t dynamic, void *stream)
 {
     if (pending_n == PENDING)
@@ -36,8 +36,7 @@ __attribute__((visibility("default"))) unsigned __cudaPushCallConfiguration(stru
     return 0;
 }
 
-RT_API(__cudaPopCallConfiguration, struct rt_dim3 *grid, struct rt_dim3 *block, size_t *dynamic,
-       void *stream) /* NOLINT */
+RT_API(__cudaPopCallConfiguration, struct rt_dim3 *grid, struct rt_dim3 *block, size_t *dynamic, void *stream)
 {
     if (pending_n == 0)
         return RT_ErrorMissingConfiguration;
@@ -48,6 +47,8 @@ RT_API(__cudaPopCallConfiguration, struct rt_dim3 *grid, struct rt_dim3 *block, 
     *(void **)stream = pending[pending_n].stream;
     return RT_Success;
 }
+
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 /* --- the model's answer --- */
 
@@ -75,8 +76,8 @@ static void take_result(const struct rt_work *w, const struct ws_model_launch *l
     ws_emit_launch(rt_emit(), w->function->name, launch, result, rt_function_registers(w->function));
     rt_flush();
     for (uint32_t k = 0; k < result->issues_n; k++)
-        fprintf(stderr, "==WARPSIGHT== %s (%llu times)\n", result->issues[k].text,
-                (unsigned long long)result->issues[k].count);
+        fprintf(stderr, "==WARPSIGHT== %s: %s (%llu times)\n", result->issues[k].is_hint ? "hint" : "error",
+                result->issues[k].text, (unsigned long long)result->issues[k].count);
     if (result->is_stopped && fatal == RT_Success)
         rt_complain("model-stopped", 1, "raise --max-instructions",
                     "%.200s was stopped at its bound of instructions: what it writes is not complete",
@@ -208,13 +209,14 @@ static int launch(const char *call, const void *symbol, struct rt_dim3 grid, str
     return rt_done(code);
 }
 
-RT_API(__cudaLaunchKernel, void *kernel, struct rt_dim3 grid, struct rt_dim3 block, void **arguments,
-       size_t dynamic, /* NOLINT */
+/* NOLINTBEGIN(bugprone-reserved-identifier) */
+RT_API(__cudaLaunchKernel, void *kernel, struct rt_dim3 grid, struct rt_dim3 block, void **arguments, size_t dynamic,
        void *stream)
 {
     return launch("a launch", kernel, grid, block, arguments, dynamic, stream);
 }
 RT_ALSO(__cudaLaunchKernel, __cudaLaunchKernel_ptsz);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 RT_API(cudaLaunchKernel, const void *symbol, struct rt_dim3 grid, struct rt_dim3 block, void **arguments,
        size_t dynamic, void *stream)
@@ -228,8 +230,8 @@ RT_API(cudaLaunchKernelExC, const struct rt_launch_config *config, const void *s
     static const int cluster = 4, cooperative = 2; /* cudaLaunchAttributeID */
     for (unsigned k = 0; k < config->numAttrs; k++) {
         int id, value[3];
-        memcpy(&id, (const char *)config->attrs + 72 * k, sizeof id);
-        memcpy(value, (const char *)config->attrs + 72 * k + 8, sizeof value);
+        memcpy(&id, (const char *)config->attrs + 72 * (size_t)k, sizeof id);
+        memcpy(value, (const char *)config->attrs + 72 * (size_t)k + 8, sizeof value);
         if ((id == cluster && (value[0] > 1 || value[1] > 1 || value[2] > 1)) || (id == cooperative && value[0])) {
             (void)rt_enter();
             rt_launch_failed(RT_ErrorNotSupported);

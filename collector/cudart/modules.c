@@ -127,10 +127,10 @@ int rt_variable_find(const void *symbol, uint64_t *at, size_t *bytes, char *erro
 }
 
 /* --- what nvcc's code calls ---
- * The names are reserved ones because the compiler's glue is who calls them. */
+ * NOLINTBEGIN(bugprone-reserved-identifier): the names are not ours. */
 
-__attribute__((visibility("default"))) void **__cudaRegisterFatBinary(void *wrapper); /* NOLINT */
-__attribute__((visibility("default"))) void **__cudaRegisterFatBinary(void *wrapper)  /* NOLINT */
+__attribute__((visibility("default"))) void **__cudaRegisterFatBinary(void *wrapper);
+__attribute__((visibility("default"))) void **__cudaRegisterFatBinary(void *wrapper)
 {
     const struct rt_fatbin_wrapper *w = wrapper;
     struct rt_module *m = calloc(1, sizeof *m);
@@ -143,25 +143,23 @@ __attribute__((visibility("default"))) void **__cudaRegisterFatBinary(void *wrap
     return (void **)m;
 }
 
-__attribute__((visibility("default"))) void __cudaRegisterFatBinaryEnd(void **handle); /* NOLINT */
-__attribute__((visibility("default"))) void __cudaRegisterFatBinaryEnd(void **handle)  /* NOLINT */
+__attribute__((visibility("default"))) void __cudaRegisterFatBinaryEnd(void **handle);
+__attribute__((visibility("default"))) void __cudaRegisterFatBinaryEnd(void **handle)
 {
     (void)handle;
 }
 
 /* The program ends or closes a library; what was registered may be asked for still, by other exit handlers. */
-__attribute__((visibility("default"))) void __cudaUnregisterFatBinary(void **handle); /* NOLINT */
-__attribute__((visibility("default"))) void __cudaUnregisterFatBinary(void **handle)  /* NOLINT */
+__attribute__((visibility("default"))) void __cudaUnregisterFatBinary(void **handle);
+__attribute__((visibility("default"))) void __cudaUnregisterFatBinary(void **handle)
 {
     (void)handle;
 }
 
-__attribute__((visibility("default"))) void __cudaRegisterFunction(void **handle, const char *stub,
-                                                                   char *device, /* NOLINT */
+__attribute__((visibility("default"))) void __cudaRegisterFunction(void **handle, const char *stub, char *device,
                                                                    const char *name, int limit, void *tid, void *bid,
                                                                    void *block, void *grid, int *warp);
-__attribute__((visibility("default"))) void __cudaRegisterFunction(void **handle, const char *stub,
-                                                                   char *device, /* NOLINT */
+__attribute__((visibility("default"))) void __cudaRegisterFunction(void **handle, const char *stub, char *device,
                                                                    const char *name, int limit, void *tid, void *bid,
                                                                    void *block, void *grid, int *warp)
 {
@@ -187,10 +185,10 @@ static void add_variable(void **handle, const void *shadow, void **managed, cons
     all.variables = v;
 }
 
-__attribute__((visibility("default"))) void __cudaRegisterVar(void **handle, char *shadow, char *address, /* NOLINT */
+__attribute__((visibility("default"))) void __cudaRegisterVar(void **handle, char *shadow, char *address,
                                                               const char *name, int ext, size_t bytes, int constant,
                                                               int global);
-__attribute__((visibility("default"))) void __cudaRegisterVar(void **handle, char *shadow, char *address, /* NOLINT */
+__attribute__((visibility("default"))) void __cudaRegisterVar(void **handle, char *shadow, char *address,
                                                               const char *name, int ext, size_t bytes, int constant,
                                                               int global)
 {
@@ -198,12 +196,10 @@ __attribute__((visibility("default"))) void __cudaRegisterVar(void **handle, cha
     add_variable(handle, shadow, NULL, name, bytes);
 }
 
-__attribute__((visibility("default"))) void __cudaRegisterManagedVar(void **handle, void **shadow,
-                                                                     char *address, /* NOLINT */
+__attribute__((visibility("default"))) void __cudaRegisterManagedVar(void **handle, void **shadow, char *address,
                                                                      const char *name, int ext, size_t bytes,
                                                                      int constant, int global);
-__attribute__((visibility("default"))) void __cudaRegisterManagedVar(void **handle, void **shadow,
-                                                                     char *address, /* NOLINT */
+__attribute__((visibility("default"))) void __cudaRegisterManagedVar(void **handle, void **shadow, char *address,
                                                                      const char *name, int ext, size_t bytes,
                                                                      int constant, int global)
 {
@@ -212,8 +208,8 @@ __attribute__((visibility("default"))) void __cudaRegisterManagedVar(void **hand
 }
 
 /* Before the host's first use of a __managed__ variable: its pointer must point to the variable. */
-__attribute__((visibility("default"))) char __cudaInitModule(void **handle); /* NOLINT */
-__attribute__((visibility("default"))) char __cudaInitModule(void **handle)  /* NOLINT */
+__attribute__((visibility("default"))) char __cudaInitModule(void **handle);
+__attribute__((visibility("default"))) char __cudaInitModule(void **handle)
 {
     (void)rt_enter();
     for (const struct variable *v = all.variables; v; v = v->next) {
@@ -232,7 +228,7 @@ __attribute__((visibility("default"))) char __cudaInitModule(void **handle)  /* 
     return 1;
 }
 
-RT_API(__cudaGetKernel, void **handle, const void *stub) /* NOLINT */
+RT_API(__cudaGetKernel, void **handle, const void *stub)
 {
     struct rt_function *f = rt_function_find(stub);
     *handle = f;
@@ -248,3 +244,4 @@ RT_API(cudaGetFuncBySymbol, void **handle, const void *stub)
 {
     return __cudaGetKernel(handle, stub);
 }
+/* NOLINTEND(bugprone-reserved-identifier) */

@@ -152,8 +152,8 @@ struct rt_work {
 int rt_launch_run(const struct rt_work *work);
 int rt_copy_run(const struct rt_work *work);
 int rt_fill_run(const struct rt_work *work);
-/* Do it now, or keep it when the stream is being captured. Takes work->params. Returns an error code. */
-int rt_submit(void *stream, struct rt_work *work);
+/* Do it now, or keep it when the stream is being captured. Takes w->params. Returns an error code. */
+int rt_submit(void *handle, struct rt_work *w);
 /* 0, or the error of a call that would wait while this thread captures a stream. */
 int rt_check_capture(const char *call);
 

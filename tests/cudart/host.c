@@ -6,14 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifndef FATBIN /* a look at this file without the makefile */
+#define FATBIN "/dev/null"
+#endif
 __asm__(".section .nv_fatbin,\"a\"\n.balign 8\nfatbin_bytes: .incbin \"" FATBIN "\"\n.previous\n");
 extern const char fatbin_bytes[];
 
-void **__cudaRegisterFatBinary(void *wrapper);                                                    /* NOLINT */
-void __cudaRegisterFatBinaryEnd(void **handle);                                                   /* NOLINT */
-void __cudaUnregisterFatBinary(void **handle);                                                    /* NOLINT */
-void __cudaRegisterFunction(void **handle, const char *stub, char *device, const char *name, int, /* NOLINT */
-                            void *, void *, void *, void *, int *);
+/* NOLINTBEGIN(bugprone-reserved-identifier) */
+void **__cudaRegisterFatBinary(void *wrapper);
+void __cudaRegisterFatBinaryEnd(void **handle);
+void __cudaUnregisterFatBinary(void **handle);
+void __cudaRegisterFunction(void **handle, const char *stub, char *device, const char *name, int, void *, void *,
+                            void *, void *, int *);
+/* NOLINTEND(bugprone-reserved-identifier) */
 int cudaMalloc(void **out, size_t bytes);
 int cudaFree(void *at);
 int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);

@@ -52,7 +52,7 @@ for packing in none speed size; do
     fi
 done
 past() {
-    run 0 "${H}_none" past && prints cudaErrorIllegalAddress && says "access out of bounds" && report_says model-issue
+    run 0 "${H}_none" past && prints cudaErrorIllegalAddress && says "access out of bounds" && report_says model-bounds
 }
 check fault_of_a_kernel_is_the_error_of_all_later_calls past
 wide() { run 0 "${H}_none" wide && prints cudaErrorInvalidConfiguration && says "block (2048,1,1)" && says "nobody asked"; }

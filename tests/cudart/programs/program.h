@@ -15,13 +15,13 @@ static void check(const char *name, bool is_right)
     failed |= !is_right;
 }
 
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        cudaError_t code = (call);                                                                 \
-        if (code != cudaSuccess) {                                                                 \
+#define OK(call)                                                                            \
+    do {                                                                                    \
+        cudaError_t code = (call);                                                          \
+        if (code != cudaSuccess) {                                                          \
             printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(code)); \
-            exit(1);                                                                               \
-        }                                                                                          \
+            exit(1);                                                                        \
+        }                                                                                   \
     } while (0)
 
 template <class T> struct buffer {
