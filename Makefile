@@ -208,6 +208,7 @@ bundle: all $(if $(NVCC),$(B)/gpu-cases) ## relocatable tree build/bundle/: prog
 	$(call msg,BUNDLE,$(BUNDLE))
 	$(Q)rm -rf $(BUNDLE) && mkdir -p $(BUNDLE)/lib $(BUNDLE)/kernels
 	$(Q)cp $(PROGRAM) $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO) $(KERNELS) $(B)/gpu-cases) LICENSE README.md $(BUNDLE)/
+	$(Q)mkdir -p $(BUNDLE)/model && cp $(CUDART_SO) $(BUNDLE)/model/
 	$(Q)cp kernels/*.expect $(BUNDLE)/kernels/
 	$(Q)ldd $(PROGRAM) | awk '$$3 ~ /^\// && $$1 !~ /^($(GLIBC))/ {print $$3}' | xargs -I{} cp -L {} $(BUNDLE)/lib/
 	$(Q)strip --strip-debug $(BUNDLE)/warpsight $(BUNDLE)/*.so $(BUNDLE)/lib/*
@@ -220,6 +221,7 @@ install: all ## into PREFIX (default /usr/local), under DESTDIR
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/warpsight $(DESTDIR)$(PREFIX)/share/warpsight/kernels
 	$(Q)install -m 755 $(PROGRAM) $(wildcard $(KERNELS)) $(DESTDIR)$(PREFIX)/bin/
 	$(Q)install -m 755 $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO)) $(DESTDIR)$(PREFIX)/lib/warpsight/
+	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/warpsight/model && install -m 755 $(CUDART_SO) $(DESTDIR)$(PREFIX)/lib/warpsight/model/
 	$(Q)install -m 644 kernels/*.expect $(DESTDIR)$(PREFIX)/share/warpsight/kernels/
 	$(Q)install -d $(DESTDIR)$(PREFIX)/share/systemd/user && sed 's|/usr/local|$(PREFIX)|' server/warpsight.service >$(DESTDIR)$(PREFIX)/share/systemd/user/warpsight.service
 
