@@ -192,7 +192,7 @@ uint32_t rt_threads(void)
 
 uint64_t rt_max_instructions(void)
 {
-    return (uint64_t)rt.settings.max_instructions * 1000000u;
+    return (uint64_t)rt.settings.max_instructions;
 }
 
 /* --- errors --- */
