@@ -117,6 +117,6 @@ ws_handler ws_api_report, ws_api_kernels, ws_api_kernel, ws_api_source, ws_api_l
 ws_handler ws_api_time, ws_api_verify, ws_api_decode;
 ws_handler ws_api_timeline, ws_api_timeline_data, ws_api_export;
 ws_handler ws_api_timeline_memory, ws_api_timeline_waits, ws_api_timeline_queue, ws_api_timeline_profiling;
-ws_handler ws_api_compare, ws_api_occupancy, ws_api_catalogue;
+ws_handler ws_api_compare, ws_api_occupancy, ws_api_access, ws_api_catalogue;
 
 #endif

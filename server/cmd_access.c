@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * cmd_access.c: `warpsight access`: what a regular access pattern costs, warp by warp, drawn.
  * The rules are analyzer/access.h, the ones the model counts with; here is only the option table and the drawing. */
+#include "access_json.h"
 #include "cli.h"
 #include "cmd.h"
-#include "json.h"
 
 #include "../analyzer/access.h"
 #include "../analyzer/err.h"
@@ -89,16 +89,6 @@ static int read_option(struct request *r, int found, const char *value)
     if (is_good)
         return 0;
     return ws_cli_usage_error("access", "--%s: '%s' is not possible", options[found].name, value);
-}
-
-static void fill_defaults(struct request *r)
-{
-    struct ws_pattern *p = &r->pattern;
-    int64_t step = p->stride ? (p->stride < 0 ? -p->stride : p->stride) : 1;
-    if (!r->has_pitch)
-        p->pitch = (p->is_transposed ? p->block_y : p->block_x) * step * (int64_t)p->width;
-    if (!r->has_plane)
-        p->plane = p->pitch * (p->is_transposed ? p->block_x : p->block_y);
 }
 
 /* --- drawing: one row a sector (or bank), one column a lane --- */
@@ -203,53 +193,7 @@ static void print_text(const struct request *r, const struct ws_access_report *a
 static void print_json(const struct request *r, const struct ws_access_report *a)
 {
     struct ws_json j = {.out = stdout, .pretty = true};
-    const struct ws_pattern *p = &r->pattern;
-    ws_json_object(&j);
-    ws_json_key(&j, "pattern");
-    ws_json_object(&j);
-    ws_json_put_uint(&j, "width", p->width);
-    ws_json_put_int(&j, "stride", p->stride);
-    ws_json_put_int(&j, "offset", p->offset);
-    ws_json_key(&j, "block");
-    ws_json_array_line(&j);
-    ws_json_uint(&j, p->block_x);
-    ws_json_uint(&j, p->block_y);
-    ws_json_uint(&j, p->block_z);
-    ws_json_end(&j);
-    ws_json_put_int(&j, "pitch", p->pitch);
-    ws_json_put_int(&j, "plane", p->plane);
-    ws_json_put_bool(&j, "transposed", p->is_transposed);
-    ws_json_end(&j);
-    ws_json_put_uint(&j, "warps", a->warps);
-    ws_json_put_uint(&j, "lanes", a->lanes);
-    ws_json_put_uint(&j, "bytes", a->bytes);
-    ws_json_put_uint(&j, "sectors", a->sectors);
-    ws_json_put_uint(&j, "ideal_sectors", a->ideal_sectors);
-    ws_json_put_number(&j, "sectors_per_request", (double)a->sectors / a->warps);
-    ws_json_put_number(&j, "efficiency", (double)a->used_bytes / (WS_ACCESS_SECTOR_BYTES * (double)a->sectors));
-    ws_json_put_uint(&j, "lines", a->lines);
-    ws_json_put_uint(&j, "wavefronts", a->wavefronts);
-    ws_json_put_uint(&j, "ideal_wavefronts", a->ideal_wavefronts);
-    ws_json_put_uint(&j, "bank_conflicts", a->wavefronts - a->ideal_wavefronts);
-    ws_json_put_uint(&j, "padding_bytes", a->padding);
-    ws_json_put_uint(&j, "padded_wavefronts", a->padded_wavefronts);
-    ws_json_key(&j, "per_warp");
-    ws_json_array(&j);
-    for (uint32_t warp = 0; warp < a->warps; warp++) {
-        uint64_t addr[WS_ACCESS_LANES];
-        uint32_t mask = ws_access_lanes(p, warp, addr);
-        struct ws_sectors s;
-        struct ws_banks b;
-        ws_access_sectors(addr, mask, p->width, &s);
-        ws_access_banks(addr, mask, p->width, &b);
-        ws_json_object_line(&j);
-        ws_json_put_uint(&j, "lanes", s.lanes);
-        ws_json_put_uint(&j, "sectors", s.sectors);
-        ws_json_put_uint(&j, "wavefronts", b.wavefronts);
-        ws_json_end(&j);
-    }
-    ws_json_end(&j);
-    ws_json_end(&j);
+    ws_access_json(&j, &r->pattern, a, r->warp);
     putchar('\n');
 }
 
@@ -280,7 +224,7 @@ int ws_cmd_access(int argc, char **argv)
         if (err)
             return err;
     }
-    fill_defaults(&r);
+    ws_access_fill_defaults(&r.pattern, r.has_pitch, r.has_plane);
     if (ws_access_report(&r.pattern, &report) != 0)
         return ws_cli_usage_error("access",
                                   "no such access: blocks have 1 to 1024 threads (z up to 64), pitch and plane "

@@ -394,7 +394,7 @@ int launch_run(const struct exec_ctx *like, const struct ws_model_launch *launch
     if (launch->max_seconds > 0)
         watch.deadline = watch.began + launch->max_seconds;
     if (threads > sample.blocks)
-        threads = (uint32_t)sample.blocks;
+        threads = sample.blocks ? (uint32_t)sample.blocks : 1;
     workers = calloc(threads, sizeof *workers);
     if (!workers)
         return -WS_ENOMEM;

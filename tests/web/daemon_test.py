@@ -985,6 +985,18 @@ def occupancy_agrees_with_the_command(d):
 
 
 @test
+def access_agrees_with_the_command(d):
+    a = d.json("access?width=4&stride=2&offset=1&x=32&y=8&pitch=4096")
+    assert a["sectors"] == 64 and a["bank_conflicts"] == 8 and a["pattern"]["block"] == [32, 8, 1]
+    assert a["lane_bytes"][:3] == [4, 12, 20] and len(a["per_warp"]) == 8
+    column = d.json("access?x=32&y=32&transposed=1&warp=3")
+    assert column["padding_bytes"] == 4 and column["per_warp"][3]["wavefronts"] == 32 and column["warp"] == 3
+    assert d.json("access?x=3")["lane_bytes"][2:4] == [8, None]
+    for bad in "width=3", "x=0", "x=1024&y=2", "pitch=5&y=2", "warp=1", "stride=x", "transposed=2", "width=32":
+        assert d.ask("/api/v1/access?" + bad).status == 400, bad
+
+
+@test
 def exports_are_files_that_come_back(d):
     sid = d.fill("export", 400)
     for name in d.json("catalogue")["formats"]:

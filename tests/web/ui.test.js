@@ -29,7 +29,7 @@ async function violations(page) {
   return (await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }))).violations.map((v) => `${v.id} ${v.nodes.slice(0, 2).map((n) => n.target + " " + (n.any[0]?.message ?? "")).join(" | ")}`);
 }
 const clean = (page) => assert.deepEqual(page.problems, []);
-const PAGES = () => ["/sessions", `/sessions/${id}`, `/sessions/${id}/kernels`, `/sessions/${id}/kernels/${kernels[0].id}`, `/sessions/${id}/roofline`, `/sessions/${id}/timeline`, "/compare", "/occupancy", "/reference", "/reference/rules", "/reference/stalls", "/reference/kernels", "/reference/decode", "/reference/gpus", "/reference/cannot", "/reference/reasons", "/live"];
+const PAGES = () => ["/sessions", `/sessions/${id}`, `/sessions/${id}/kernels`, `/sessions/${id}/kernels/${kernels[0].id}`, `/sessions/${id}/roofline`, `/sessions/${id}/timeline`, "/compare", "/occupancy", "/access", "/reference", "/reference/rules", "/reference/stalls", "/reference/kernels", "/reference/decode", "/reference/gpus", "/reference/cannot", "/reference/reasons", "/live"];
 
 test("from the list of sessions to a finding by clicks alone", { skip }, async () => {
   const page = await open(d.url + "/");
@@ -468,6 +468,7 @@ test("when the daemon is killed the page keeps what it shows and says so, and it
 // Pages that hold no kernel of a session, and why: they stay as they are when one is deleted.
 const WITHOUT_KERNELS = {
   "/occupancy": "a calculator: the limits of a compute capability",
+  "/access": "a calculator: sectors and banks of a pattern",
   "/reference": "the catalogue of metrics is the program's, not a session's",
   "/reference/metrics": "the same",
   "/reference/rules": "the catalogue of rules; what they found stands on Overview and on the kernel's page",
@@ -579,6 +580,21 @@ test("integer operations are not called floating-point ones", { skip }, async ()
   assert.match(text, /OP\/s/);
   assert.doesNotMatch(await page.locator(".roofline").textContent(), /FLOP/);
   assert.doesNotMatch(await page.locator("tbody").last().innerText(), /FLOP/);
+  clean(page);
+  await close(page);
+});
+
+test("the access calculator draws a pattern, and its padding advice works", { skip }, async () => {
+  const page = await open(d.url + "/access");
+  await page.click('button:has-text("32 × 32 tile, column")');
+  await page.waitForURL(/transposed=1/);
+  await page.waitForSelector('svg[aria-label*="32 rounds"]');
+  assert.match(await page.innerText(".side"), /4 bytes of padding/);
+  await page.click('button:has-text("Try it")');
+  await page.waitForURL(/pitch=132/);
+  await page.waitForSelector('svg[aria-label*="; 1 rounds"]');
+  assert.equal(await page.locator('svg[aria-label*="; 1 rounds"] .round rect').count(), 32, "a lane, a bank");
+  assert.match(await page.innerText(".side"), /No padding/);
   clean(page);
   await close(page);
 });

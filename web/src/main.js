@@ -20,6 +20,7 @@ import { RooflinePage } from "./pages/roofline.js";
 import { Timeline } from "./pages/timeline.js";
 import { Compare } from "./pages/compare.js";
 import { OccupancyPage } from "./pages/occupancy.js";
+import { AccessPage } from "./pages/access.js";
 import { Reference } from "./pages/reference.js";
 import { Live } from "./pages/live.js";
 
@@ -33,6 +34,7 @@ const PAGES = [
   [/^\/sessions\/(\d+)\/timeline$/, Timeline, "Timeline", "timeline"],
   [/^\/compare$/, Compare, "Compare", "compare"],
   [/^\/occupancy$/, OccupancyPage, "Occupancy calculator", "occupancy"],
+  [/^\/access$/, AccessPage, "Access calculator", "access"],
   [/^\/reference(?:\/(\w+))?$/, Reference, "Reference", "reference"],
   [/^\/live$/, Live, "Live", "live"],
 ];
@@ -58,6 +60,7 @@ const KEYS = [
   ["g t", "Timeline", (s) => s && `/sessions/${s}/timeline${keepRange()}`],
   ["g c", "Compare", (s) => "/compare" + (s ? "?target=" + s : "")],
   ["g p", "Occupancy calculator", () => "/occupancy"],
+  ["g a", "Access calculator", () => "/access"],
   ["g m", "Reference", () => "/reference"],
   ["g l", "Live", () => "/live"],
 ];
@@ -155,7 +158,7 @@ function Header({ page, session }) {
       ${tab("sessions", "Sessions", "/sessions")}
       ${session && html`<span class="tabgroup">${tab("overview", "Overview", `/sessions/${id}${keep}`)}${tab("kernels", "Kernels", `/sessions/${id}/kernels${keep}`)}${tab("roofline", "Roofline", `/sessions/${id}/roofline${keep}`)}${!embedded && tab("timeline", "Timeline", `/sessions/${id}/timeline${keep}`)}</span>`}
       <span class="grow"></span>
-      ${!embedded && tab("compare", "Compare", "/compare" + (id ? "?target=" + id : ""))}${!embedded && tab("occupancy", "Occupancy", "/occupancy")}${tab("reference", "Reference", "/reference")}${!embedded && tab("live", "Live", "/live")}
+      ${!embedded && tab("compare", "Compare", "/compare" + (id ? "?target=" + id : ""))}${!embedded && tab("occupancy", "Occupancy", "/occupancy")}${!embedded && tab("access", "Access", "/access")}${tab("reference", "Reference", "/reference")}${!embedded && tab("live", "Live", "/live")}
     </nav></header>`;
 }
 

@@ -156,6 +156,9 @@ export const tipAt = (e, body) => {
 };
 export const noTip = () => { tip.value = null; };
 /** Label and value rows for a tooltip or a card. */
+/** Beside the name of a kernel of which the model ran a part of the blocks. */
+export const Sampled = ({ s }) => s && html`<span class="chip sampled" title="Only so many blocks of the grid were modelled: every count is an estimate; the 95 % interval of the count that is known worst">≈ ${exact(s.blocks)} of ${exact(s.of)} blocks${s.interval ? html` ±\u202f${(100 * s.interval).toPrecision(2)}\u202f%` : ""}</span>`;
+
 export const rows = (list) => html`<dl class="rows">${list.filter(Boolean).map(([k, v]) => html`<dt>${k}</dt><dd>${v}</dd>`)}</dl>`;
 
 export function Severity({ level, gain, brief = false }) {
