@@ -7,6 +7,7 @@
 #include "cupti_api.h"
 #include "spool.h"
 #include "state.h"
+#include "steady.h"
 #include "translate.h"
 
 #include <pthread.h>
@@ -387,12 +388,12 @@ void ws_activity_flush_replayed(void)
 
 void ws_activity_flush(bool is_final)
 {
-    int64_t from = ws_now_ns();
+    int64_t from = ws_steady_ns();
     CUptiResult r;
     if (!ws_cupti.has_trace)
         return;
     r = ws_cupti.cuptiActivityFlushAll(is_final ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
     if (r != CUPTI_SUCCESS)
         ws_cupti_complain("trace-failed", "cuptiActivityFlushAll", r, "");
-    ws_spool_add_cost("flush", 1, ws_now_ns() - from);
+    ws_spool_add_cost("flush", 1, ws_steady_ns() - from);
 }

@@ -11,6 +11,7 @@
 #include "plan.h"
 #include "spool.h"
 #include "state.h"
+#include "steady.h"
 #include "translate.h"
 #include "version.h"
 
@@ -328,10 +329,10 @@ static void context_created(CUcontext context)
     pthread_mutex_unlock(&devices_lock);
     (void)ws_spool_context(&rec);
     if (agent.has_counters) {
-        int64_t from = ws_now_ns();
+        int64_t from = ws_steady_ns();
         ws_perf_library_need();
         ws_counters_context_created(context, (CUdevice)device);
-        ws_spool_add_cost("startup", 1, ws_now_ns() - from);
+        ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     }
 }
 
@@ -454,7 +455,7 @@ int InitializeInjection(void)
 {
     static atomic_bool is_called;
     const struct ws_located *cupti;
-    int64_t from = ws_now_ns();
+    int64_t from = ws_steady_ns();
     if (atomic_exchange(&is_called, true))
         return 1;
     ws_settings_read(&ws_settings);
@@ -473,6 +474,6 @@ int InitializeInjection(void)
     if (cupti && start_callbacks(cupti))
         agent.has_trace = ws_activity_start((uint64_t)ws_settings.memory_mb << 19, agent.has_api);
     send_hello();
-    ws_spool_add_cost("startup", 1, ws_now_ns() - from);
+    ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     return 1;
 }

@@ -7,6 +7,8 @@
  * loader's lock is his already, or will come to him in turn. */
 #include "perf_library.h"
 
+#include "steady.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,7 +23,7 @@ static struct {
     bool is_done;
     atomic_bool is_started;
     struct ws_located cupti;
-} library = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
+} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *open_library(void *unused)
 {
@@ -40,6 +42,7 @@ void ws_perf_library_start(const struct ws_located *cupti)
     pthread_t thread;
     int err;
     library.cupti = *cupti;
+    ws_steady_cond_init(&library.opened);
     atomic_store(&library.is_started, true);
     sigfillset(&all); /* the program's signals are for its own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -53,10 +56,8 @@ void ws_perf_library_start(const struct ws_located *cupti)
 
 static bool wait_until_done(void)
 {
-    struct timespec until;
+    struct timespec until = ws_steady_deadline(WAIT_S * 1000);
     bool is_done;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += WAIT_S;
     pthread_mutex_lock(&library.lock);
     while (!library.is_done)
         if (pthread_cond_timedwait(&library.opened, &library.lock, &until) == ETIMEDOUT)

@@ -5,6 +5,7 @@
 #include "spool.h"
 
 #include "../analyzer/err.h"
+#include "steady.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -111,10 +112,10 @@ static struct {
     uint64_t kept_bytes[SEGMENTS_MAX]; /* sizes of finished segments, 0 = taken by a reader */
     uint64_t seq;
     int64_t retry_at_ns;
+    bool was_filtered; /* by seccomp, already when the thread began */
     char path[1200];
     uint8_t *scratch; /* one frame for strings and sticky records */
-} spool = {
-    .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .fd = -1};
+} spool = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* The descriptor as a forked child may close it without taking the lock. */
 static atomic_int fd_for_child = -1;
@@ -146,6 +147,8 @@ int ws_spool_init(const struct ws_spool_config *config)
         !is_safe_name(config->agent_id, 32) || strlen(config->folder) >= sizeof spool.folder)
         return -WS_EINVAL;
     spool.config = *config;
+    ws_steady_cond_init(&spool.wake);
+    ws_steady_cond_init(&spool.done);
     memcpy(spool.session, config->session, strlen(config->session) + 1);
     memcpy(spool.agent_id, config->agent_id, 33);
     memcpy(spool.folder, config->folder, strlen(config->folder) + 1);
@@ -464,6 +467,14 @@ static int make_folder(const char *path)
     return 0;
 }
 
+/* Whether the program has put a seccomp filter on us meanwhile. It may end the process at any call that a running
+ * program does not need, so none is made any more but write, fstat and futex: no segment is opened or renamed. What was
+ * in force when we began has let us open files before. */
+static bool is_newly_filtered(void)
+{
+    return !spool.was_filtered && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
+}
+
 /* The file is done with. A descriptor that is no longer ours must not be closed: it is the program's. */
 static void end_segment(bool rename_it, bool is_fd_ours)
 {
@@ -471,7 +482,7 @@ static void end_segment(bool rename_it, bool is_fd_ours)
     size_t n = strlen(spool.path);
     if (spool.fd < 0)
         return;
-    if (rename_it && n > 5) {
+    if (rename_it && n > 5 && !is_newly_filtered()) {
         snprintf(to, sizeof to, "%.*sdone", (int)(n - 4), spool.path); /* …/00000000.open → .done */
         (void)rename(spool.path, to);
     }
@@ -493,6 +504,10 @@ static int write_all(const void *bytes, size_t n)
     /* The program may have closed our descriptor and opened its own file under the same number. */
     if (fstat(spool.fd, &st) != 0 || st.st_dev != spool.dev || st.st_ino != spool.ino) {
         end_segment(true, false);
+        return -WS_EIO;
+    }
+    if (st.st_nlink == 0) { /* somebody removed it: what it held shows as a gap, what follows goes into the next one */
+        end_segment(false, true);
         return -WS_EIO;
     }
     while (n > 0) {
@@ -589,6 +604,8 @@ static int open_segment(void)
     struct stat st;
     int fd;
     int err;
+    if (is_newly_filtered())
+        return -WS_EPERM;
     if (untaken_bytes() + SEGMENT_BYTES > spool.config.disk_bytes && spool.segment > 0)
         return -WS_ELIMIT;
     err = make_folder(spool.folder);
@@ -630,7 +647,7 @@ static void stop_writing(void)
         close_segment(true);
     else
         spool.segment++;
-    spool.retry_at_ns = ws_now_ns() + RETRY_NS;
+    spool.retry_at_ns = ws_steady_ns() + RETRY_NS;
 }
 
 static bool can_write(void)
@@ -638,7 +655,7 @@ static bool can_write(void)
     int err;
     if (spool.fd >= 0 && spool.segment_bytes < SEGMENT_BYTES)
         return true;
-    if (spool.retry_at_ns != 0 && ws_now_ns() < spool.retry_at_ns)
+    if (spool.retry_at_ns != 0 && ws_steady_ns() < spool.retry_at_ns)
         return false;
     if (spool.fd >= 0)
         close_segment(true);
@@ -649,7 +666,7 @@ static bool can_write(void)
     if (spool.fd >= 0)
         stop_writing();
     else
-        spool.retry_at_ns = ws_now_ns() + RETRY_NS;
+        spool.retry_at_ns = ws_steady_ns() + RETRY_NS;
     return false;
 }
 
@@ -704,11 +721,7 @@ static void flush_once(bool is_final)
 
 static void wait_for_tick(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)(spool.config.flush_ms % 1000) * 1000000;
-    until.tv_sec += spool.config.flush_ms / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = ws_steady_deadline(spool.config.flush_ms);
     while (!spool.is_finishing && !spool.wants_flush)
         if (pthread_cond_timedwait(&spool.wake, &spool.lock, &until) == ETIMEDOUT)
             break;
@@ -739,7 +752,7 @@ static bool is_last_thread(void)
 {
     int others = 0;
     DIR *dir;
-    if (!has_main_thread_ended())
+    if (is_newly_filtered() || !has_main_thread_ended())
         return false;
     dir = opendir("/proc/self/task");
     if (!dir)
@@ -753,17 +766,18 @@ static bool is_last_thread(void)
 static void *run_thread(void *unused)
 {
     bool is_final = false;
-    int64_t alone_at_ns = ws_now_ns() + ALONE_NS;
+    int64_t alone_at_ns = ws_steady_ns() + ALONE_NS;
     (void)unused;
     (void)prctl(PR_SET_NAME, "warpsight", 0, 0, 0);
+    spool.was_filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
     while (!is_final) {
         pthread_mutex_lock(&spool.lock);
         wait_for_tick();
         is_final = spool.is_finishing;
         pthread_mutex_unlock(&spool.lock);
-        if (ws_now_ns() >= alone_at_ns) {
+        if (ws_steady_ns() >= alone_at_ns) {
             is_final = is_final || is_last_thread();
-            alone_at_ns = ws_now_ns() + ALONE_NS;
+            alone_at_ns = ws_steady_ns() + ALONE_NS;
         }
         flush_once(is_final);
     }
@@ -799,10 +813,7 @@ bool ws_spool_finish(unsigned timeout_ms)
     bool is_done;
     if (!spool.is_running)
         return false;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-    until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    until = ws_steady_deadline(timeout_ms);
     pthread_mutex_lock(&spool.lock);
     spool.is_finishing = true;
     pthread_cond_signal(&spool.wake);

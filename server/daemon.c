@@ -280,7 +280,8 @@ static void scan(struct ws_daemon *d, struct changes *changes)
     if (err == -WS_EPERM)
         snprintf(text, sizeof text, "the spool folder %.150s is not ours alone", d->spool);
     else if (err != 0)
-        snprintf(text, sizeof text, "%.200s", ws_store_message(d->writer));
+        snprintf(text, sizeof text, "%.200s",
+                 *ws_store_message(d->writer) ? ws_store_message(d->writer) : ws_err_text(err));
     set_problem(d, text);
     pthread_mutex_unlock(&d->write_lock);
     if (err == 0)

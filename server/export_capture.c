@@ -39,6 +39,7 @@ struct export
     int64_t devices[64];             /* row ids of the process's devices */
     uint32_t ordinals[64];           /* and what it calls them */
     size_t device_count;
+    bool is_incomplete; /* out of memory where a text was kept: the capture must not pass for a whole one */
 };
 
 /* The id of a text in this segment; told when new. */
@@ -84,6 +85,7 @@ static void begin_segment(struct export *e, const char *agent_id, uint32_t pid, 
 static const char *copy(struct export *e, const char *text)
 {
     const char *kept = ws_arena_text(&e->arena, text);
+    e->is_incomplete |= !kept;
     return kept ? kept : "";
 }
 
@@ -197,6 +199,7 @@ static struct ws_text words_of(struct export *e, const char *json)
             length += strlen(item->valuestring) + 1;
     }
     words = ws_arena_take(&e->arena, length + 1);
+    e->is_incomplete |= !words || !tree; /* the database holds what we wrote: it can be parsed, given memory */
     cJSON_ArrayForEach(item, tree)
     {
         if (words && cJSON_IsString(item)) {
@@ -620,6 +623,8 @@ static int write_all(struct export *e)
     if (err == 0)
         err = write_launcher(e);
     ws_capture_seal(&e->w);
+    if (err == 0 && e->is_incomplete)
+        err = -WS_ENOMEM;
     if (err == 0 && ferror(e->w.out))
         err = -WS_EIO;
     return err;

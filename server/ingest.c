@@ -115,6 +115,27 @@ static void free_names(struct dirent **names, int count)
     free(names);
 }
 
+/* Errors that say something about this file alone: it is gone, a link, or not ours. Others (no descriptor, no memory)
+ * would make whatever is read look empty. */
+static bool is_about_the_file(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES || error == ENXIO;
+}
+
+/* The names that `wants` wants, sorted if `order` says how; free with free_names. A folder that is gone has none. */
+static int list_names(const char *folder, int (*wants)(const struct dirent *),
+                      int (*order)(const struct dirent **, const struct dirent **), struct dirent ***names, int *count)
+{
+    *names = NULL;
+    *count = scandir(folder, names, wants, order);
+    if (*count >= 0)
+        return 0;
+    *count = 0;
+    if (is_about_the_file(errno))
+        return 0;
+    return errno == ENOMEM ? -WS_ENOMEM : -WS_EIO;
+}
+
 /* A folder that is ours, and no link. */
 static bool is_our_folder(const char *path)
 {
@@ -155,13 +176,14 @@ static void judge_writer(struct segment *s, const struct stat *opened)
     s->is_killed = lstat(s->path, &named) == 0 && named.st_ino == opened->st_ino && named.st_dev == opened->st_dev;
 }
 
-/* false: there is nothing to read. */
-static bool open_segment(struct walk *w, struct segment *s, const char *name)
+/* *found = false: there is nothing to read. */
+static int open_segment(struct walk *w, struct segment *s, const char *name, bool *found)
 {
     struct stat st;
     bool is_open;
+    *found = false;
     if (!is_segment(name, &s->number, &is_open))
-        return false;
+        return 0;
     snprintf(s->path, sizeof s->path, "%s/%08u.%s", w->folder, s->number, is_open ? "open" : "done");
     s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (s->fd < 0 && errno == ENOENT && is_open) {
@@ -170,17 +192,18 @@ static bool open_segment(struct walk *w, struct segment *s, const char *name)
         is_open = false;
     }
     if (s->fd < 0)
-        return false;
+        return is_about_the_file(errno) ? 0 : -WS_EIO;
     if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(s->fd);
-        return false;
+        return 0;
     }
     s->size = (uint64_t)st.st_size;
     s->is_final = !is_open;
     s->is_killed = false;
     if (is_open)
         judge_writer(s, &st);
-    return true;
+    *found = true;
+    return 0;
 }
 
 static void remove_segment(const struct segment *s)
@@ -317,9 +340,10 @@ static int take_segment(struct walk *w, const struct segment *s)
 static int visit_segment(struct walk *w, const char *name)
 {
     struct segment s;
-    int err = 0;
-    if (!open_segment(w, &s, name))
-        return 0;
+    bool found;
+    int err = open_segment(w, &s, name, &found);
+    if (err != 0 || !found)
+        return err;
     if (s.number < w->cursor.segment) {
         /* Committed before, but its reader died before it could remove it. */
         if (s.is_final)
@@ -350,8 +374,7 @@ static int visit_agent(struct walk *w, const char *spool, const char *token, con
     err = ws_store_get_cursor(w->store, agent_id, &w->cursor);
     if (err != 0 && err != -WS_ENOENT)
         return err;
-    count = scandir(w->folder, &names, wants_segment, alphasort);
-    err = 0;
+    err = list_names(w->folder, wants_segment, alphasort, &names, &count);
     for (int i = 0; err == 0 && i < count && !w->stop; i++)
         err = visit_segment(w, names[i]->d_name);
     free_names(names, count);
@@ -366,11 +389,11 @@ static int visit_token(struct walk *w, const char *spool, const char *token)
     char folder[WS_PATH_MAX];
     struct dirent **names = NULL;
     int count;
-    int err = 0;
+    int err;
     int n = snprintf(folder, sizeof folder, "%s/%s", spool, token);
     if (n < 0 || (size_t)n >= sizeof folder || !is_our_folder(folder))
         return 0;
-    count = scandir(folder, &names, wants_agent, alphasort);
+    err = list_names(folder, wants_agent, alphasort, &names, &count);
     for (int i = 0; err == 0 && i < count; i++)
         err = visit_agent(w, spool, token, names[i]->d_name);
     free_names(names, count);
@@ -399,8 +422,12 @@ static int by_age(const void *a, const void *b)
 static int find_tokens(const char *spool, struct token **out, size_t *count)
 {
     struct dirent **names = NULL;
-    int n = scandir(spool, &names, wants_token, NULL);
+    int n;
+    int err = list_names(spool, wants_token, NULL, &names, &n);
     *count = 0;
+    *out = NULL;
+    if (err != 0)
+        return err;
     *out = n > 0 ? calloc((size_t)n, sizeof **out) : NULL;
     for (int i = 0; *out && i < n; i++) {
         struct token *t = &(*out)[*count];
@@ -475,7 +502,7 @@ static bool is_finished(const char *folder, const char *name)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
-        return false;
+        return !is_about_the_file(errno);
     /* Without a header it is not locked yet, perhaps; trying the lock then would be in its writer's way. */
     is_free = fstat(fd, &st) == 0 && st.st_size >= WS_WIRE_SEGMENT_BYTES && flock(fd, LOCK_SH | LOCK_NB) == 0;
     close(fd);
@@ -484,11 +511,14 @@ static bool is_finished(const char *folder, const char *name)
 
 static enum ws_spool_work agent_work(const char *folder)
 {
-    DIR *dir = is_our_folder(folder) ? opendir(folder) : NULL;
+    DIR *dir;
     enum ws_spool_work most = WS_SPOOL_EMPTY;
     const struct dirent *e;
-    if (!dir)
+    if (!is_our_folder(folder))
         return WS_SPOOL_EMPTY;
+    dir = opendir(folder);
+    if (!dir) /* what cannot be told is work: whoever tries to do it learns what is wrong */
+        return is_about_the_file(errno) ? WS_SPOOL_EMPTY : WS_SPOOL_FINISHED;
     while (most != WS_SPOOL_FINISHED && (e = readdir(dir)) != NULL)
         if (wants_segment(e))
             most = is_finished(folder, e->d_name) ? WS_SPOOL_FINISHED : WS_SPOOL_LIVE;
@@ -501,8 +531,10 @@ static enum ws_spool_work most_work(const char *folder, int (*wants)(const struc
                                     enum ws_spool_work (*work)(const char *path))
 {
     struct dirent **names = NULL;
-    int count = is_our_folder(folder) ? scandir(folder, &names, wants, NULL) : 0;
+    int count = 0;
     enum ws_spool_work most = WS_SPOOL_EMPTY;
+    if (is_our_folder(folder) && list_names(folder, wants, NULL, &names, &count) != 0)
+        return WS_SPOOL_FINISHED;
     for (int i = 0; i < count && most != WS_SPOOL_FINISHED; i++) {
         char path[WS_PATH_MAX];
         int n = snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);

@@ -520,6 +520,16 @@ static int check_identity(struct ws_store *s)
     return 0;
 }
 
+/* What a check found wrong. A page that could not be read at all ("… error code=N") says nothing about the file: a
+ * good one must not be moved aside because of it. */
+static int error_of_check(const char *answer)
+{
+    const char *code = strstr(answer, "error code=");
+    int rc = code ? (int)strtol(code + strlen("error code="), NULL, 10) : SQLITE_CORRUPT;
+    int err = err_of(rc);
+    return err == 0 ? -WS_ECORRUPT : err;
+}
+
 static int check_whole(struct ws_store *s)
 {
     sqlite3_stmt *st = NULL;
@@ -532,9 +542,11 @@ static int check_whole(struct ws_store *s)
         answer = (const char *)sqlite3_column_text(st, 0);
     if (rc != SQLITE_ROW) {
         err = fail(s, rc);
-    } else if (!answer || strcmp(answer, "ok") != 0) {
-        say(s, "%s: %s", s->path, answer ? answer : "no answer from the check");
-        err = -WS_ECORRUPT;
+    } else if (!answer) {
+        err = fail(s, SQLITE_NOMEM);
+    } else if (strcmp(answer, "ok") != 0) {
+        say(s, "%s: %s", s->path, answer);
+        err = error_of_check(answer);
     }
     sqlite3_finalize(st);
     return err;
@@ -674,6 +686,11 @@ static int open_writer(struct ws_store *s, bool exists, unsigned flags)
         err = ws_dbfile_create(s->path, s->message, sizeof s->message);
     if (err == 0)
         err = connect(s);
+    if (err == -WS_ECORRUPT) {
+        /* A read that failed in passing can look like damage: only what is seen twice is believed. */
+        disconnect(s);
+        err = connect(s);
+    }
     if (err == -WS_ECORRUPT && flags & WS_STORE_MOVE_CORRUPT) {
         err = move_aside(s);
         if (err == 0)

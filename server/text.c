@@ -48,6 +48,9 @@ void ws_text_printf(const struct ws_text_out *t, enum ws_style style, const char
     free(text);
 }
 
+/* Stands where a text should: an answer that lacks something must say so. */
+#define NO_MEMORY "(out of memory)"
+
 /* Bytes of the character at s[0..left), 0 when it is no UTF-8 or a control character. */
 static size_t printable(const unsigned char *s, size_t left)
 {
@@ -63,7 +66,7 @@ const char *ws_text_tame(struct ws_arena *arena, const char *text)
     char *copy = ws_arena_take(arena, length + 1);
     size_t used = 0;
     if (!copy)
-        return "?";
+        return NO_MEMORY;
     for (size_t i = 0; i < length;) {
         size_t n = printable(s + i, length - i);
         if (n == 0) {
@@ -158,7 +161,7 @@ void ws_table_printf(struct ws_table *table, const char *format, ...)
     va_start(args, format);
     n = vasprintf(&text, format, args);
     va_end(args);
-    ws_table_add(table, n < 0 ? "?" : text);
+    ws_table_add(table, n < 0 ? NO_MEMORY : text);
     if (n >= 0)
         free(text);
 }
@@ -222,6 +225,8 @@ void ws_table_print(struct ws_table *table, const struct ws_text_out *t)
         if (t->width && widths[table->columns - 1] + used > t->width && t->width > used + 8)
             widths[table->columns - 1] = t->width - used;
         put_rows(table, t, widths);
+    } else {
+        fputs(NO_MEMORY "\n", t->out);
     }
     free(widths);
     free(table->cells);

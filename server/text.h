@@ -42,7 +42,7 @@ struct ws_table {
     const char *align; /* one letter a column: l or r */
     const char **cells;
     size_t count, cap; /* of cells; row 0 are the titles */
-    bool failed;       /* out of memory: nothing is printed */
+    bool failed;       /* out of memory: that is printed, and nothing else */
 };
 void ws_table_init(struct ws_table *table, const char *align);
 /* The next cell, row by row; tamed. */

@@ -7,7 +7,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 need=(gcc g++ make pkg-config git libsqlite3-dev libcjson-dev libmicrohttpd-dev zlib1g-dev)
-[ "${1:-test}" = build ] || need+=(python3 curl jq gnuplot-nox sqlite3 clang libclang-rt-14-dev)
+[ "${1:-test}" = build ] || need+=(python3 curl jq gnuplot-nox sqlite3 clang libclang-rt-14-dev libjemalloc2 libtcmalloc-minimal4)
 [ "${1:-test}" = lint ] && need+=(clang-format clang-tidy)
 # Browser tests need node 20 (Debian 12 has 18: there they skip); with it, a browser and the pinned packages.
 has_node=0

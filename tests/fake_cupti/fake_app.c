@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -234,6 +237,27 @@ static int many(const char *argument)
         MUST(launch(&p, i % KERNELS, NULL));
     MUST(cuCtxSynchronize());
     printf("%d launches, %u ran\n", n, atomic_load(&runs));
+    return 0;
+}
+
+/* A launch about every millisecond until it is killed; each one that is complete is told at once, with the time. */
+static int steady(const char *argument)
+{
+    struct program p;
+    int n = argument ? atoi(argument) : 60000;
+    begin(&p);
+    for (int i = 0; i < n; i++) {
+        struct timespec now;
+        char line[64];
+        int length;
+        MUST(launch(&p, i % KERNELS, NULL));
+        MUST(cuCtxSynchronize());
+        clock_gettime(CLOCK_REALTIME, &now);
+        length = snprintf(line, sizeof line, "%jd%09ld\n", (intmax_t)now.tv_sec, now.tv_nsec);
+        if (write(STDOUT_FILENO, line, (size_t)length) != length)
+            return 1;
+        pause_ms(1);
+    }
     return 0;
 }
 
@@ -670,6 +694,74 @@ static int runs_out_of_descriptors(const char *argument)
     return 0;
 }
 
+/* 300 launches within half a second or more: time for whatever a test does to it from outside. */
+static int slow(const char *argument)
+{
+    struct program p;
+    (void)argument;
+    begin(&p);
+    for (int i = 0; i < 300; i++) {
+        MUST(launch(&p, i % KERNELS, NULL));
+        pause_ms(2);
+    }
+    MUST(cuCtxSynchronize());
+    printf("%u kernels ran\n", atomic_load(&runs));
+    return 0;
+}
+
+/* A filter on all threads that ends the process at the next file that anybody opens, renames or removes. */
+static int filters_calls(const char *argument)
+{
+    static const int forbidden[] = {SYS_openat, SYS_mkdirat, SYS_renameat2, SYS_unlinkat, SYS_getdents64,
+#ifdef SYS_open
+                                    SYS_open,   SYS_mkdir,   SYS_rename,    SYS_unlink,
+#endif
+                                    SYS_socket, SYS_clone3};
+    enum { COUNT = sizeof forbidden / sizeof forbidden[0] };
+    struct sock_filter code[COUNT + 3];
+    struct sock_fprog filter = {.len = COUNT + 3, .filter = code};
+    struct program p;
+    (void)argument;
+    use_cuda(&p);
+    pause_ms(150); /* three flush periods: whoever writes has opened its file by now */
+    code[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (int i = 0; i < COUNT; i++)
+        code[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)forbidden[i],
+                                                   (unsigned char)(COUNT - i), 0);
+    code[COUNT + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    code[COUNT + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
+        return 6;
+    for (int i = 0; i < 100; i++) {
+        MUST(launch(&p, VECADD, NULL));
+        pause_ms(5);
+    }
+    printf("alive behind the filter\n");
+    return 0;
+}
+
+/* Gives back references to whatever the driver loaded: the library stays, for its thread runs. */
+static int closes_libraries(const char *argument)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    struct program p;
+    (void)argument;
+    use_cuda(&p);
+    for (int i = 0; path && i < 4; i++) {
+        void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+        if (!library)
+            break;
+        dlclose(library);
+        dlclose(library);
+    }
+    pause_ms(150);
+    MUST(launch(&p, VECADD, NULL));
+    MUST(cuCtxSynchronize());
+    printf("libraries closed\n");
+    return 0;
+}
+
 struct mode {
     const char *name;
     int (*run)(const char *argument);
@@ -681,6 +773,7 @@ static const struct mode modes[] = {
     {"no-cuda", no_cuda},
     {"init", init_only},
     {"many", many},
+    {"steady", steady},
     {"threads", threads},
     {"main-thread-ends", main_thread_ends_first},
     {"graph", graph},
@@ -706,6 +799,9 @@ static const struct mode modes[] = {
     {"chdir", changes_folder},
     {"no-memory", runs_out_of_memory},
     {"no-descriptors", runs_out_of_descriptors},
+    {"slow", slow},
+    {"seccomp", filters_calls},
+    {"dlclose", closes_libraries},
 };
 
 int main(int argc, char **argv)

@@ -44,7 +44,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
     char line[512];
     va_list args;
     int fd, n;
-    if (!path)
+    if (!path || !*path)
         return;
     va_start(args, format);
     n = vsnprintf(line, sizeof line - 1, format, args);

@@ -100,6 +100,59 @@ case "$B" in
     *) mode no-memory "" 0 ;;
 esac
 mode no-descriptors "" 0
+mode dlclose "" 4
+# A filter that ends the process at the next open: the collector may make none (the fake's own log would).
+case "$B" in
+*san-*) echo "SKIP seccomp: the sanitizer opens files of its own" ;;
+*) FAKE_CUPTI_LOG="" mode seccomp "" 50 ;;
+esac
+
+# --- what the libraries are ---
+
+collector=$PWD/$B/libwarpsight-cupti.so
+exports() { nm -D --defined-only "$1" | awk '$2 ~ /[A-Z]/ { print $3 }' | grep -v '^WARPSIGHT' | sort | tr '\n' ' '; }
+# claim NAME WHAT-IS-WRONG
+claim() { if [ -z "$2" ]; then pass "$1"; else fail "$1" "$2"; fi; }
+wrong=''
+[ -z "$(exports "$preload")" ] || wrong="the preload library defines $(exports "$preload")"
+[ "$(exports "$collector")" = "InitializeInjection ws_collector_version " ] || wrong+=" the collector defines $(exports "$collector")"
+claim "no symbol of libc is interposed" "$wrong"
+wrong=''
+for so in "$preload" "$collector"; do
+    ! readelf -dW "$so" | grep -q STATIC_TLS || wrong+="${so##*/} needs static TLS "
+    tls=$(readelf -lW "$so" | awk '$1 == "TLS" { print $6 }')
+    case "$B" in *san-*) ;; *) [ $((${tls:-0})) -le 64 ] || wrong+="${so##*/} has $((tls)) bytes of TLS " ;; esac
+    readelf -dW "$so" | grep -q NODELETE || wrong+="${so##*/} can be unloaded "
+done
+claim "no static TLS, and never unloaded" "$wrong"
+
+# --- bounds: 20,000 launches as fast as they go ---
+
+# Seconds, and KiB of the greatest resident memory, of the command.
+cost() {
+    python3 -c 'import re, subprocess, sys, time
+start = time.monotonic()
+program = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+most = 0
+while program.poll() is None:
+    with open("/proc/%d/status" % program.pid) as f:
+        seen = re.search(r"Name:\tfake_app\n[^\0]*VmHWM:\s*(\d+)", f.read())
+    most = int(seen.group(1)) if seen else most
+    time.sleep(0.002)
+print("%.3f %d" % (time.monotonic() - start, most))' "$@"
+}
+case "$B" in
+*san-*) echo "SKIP bounds of time and memory: the sanitizer's own are larger" ;;
+*)
+    rm -rf "$WARPSIGHT_SPOOL"
+    read -r plain_s plain_kib <<<"$(cost "$fake/fake_app" many 20000)"
+    read -r with_s with_kib <<<"$(cost env LD_PRELOAD="$preload" "$fake/fake_app" many 20000)"
+    claim "64 MiB more at most (20000 launches: $plain_kib KiB, with the collector $with_kib KiB)" \
+        "$(awk -v a="$plain_kib" -v b="$with_kib" 'BEGIN { if (b - a > 65536 || a <= 0) print b - a " KiB more" }')"
+    claim "its end comes at most 2 s later (20000 launches: $plain_s s, with the collector $with_s s)" \
+        "$(awk -v a="$plain_s" -v b="$with_s" 'BEGIN { if (b - a > 2) print b - a " s more" }')"
+    ;;
+esac
 
 # --- surroundings ---
 
@@ -134,6 +187,55 @@ if mount -t tmpfs -o size=64k none "$scratch/elsewhere" 2>/dev/null; then
 else
     echo "SKIP spool on a full disk: mounting a tmpfs is not permitted here"
 fi
+
+# The clock is set while it runs (for the collector alone: the fake driver's time is this clock): nothing waits for the time that it showed before, and nothing is held back.
+shim=$PWD/$B/faults/shim.so
+for step in 3600 -3600; do
+    rm -rf "$WARPSIGHT_SPOOL"
+    begun=$(date +%s%N)
+    FAULT_FROM=libwarpsight FAULT_STEP_S=$step FAULT_STEP_AFTER_MS=100 LD_PRELOAD="$shim:$preload" timeout -k 2 30 "$fake/fake_app" slow >"$scratch/out" 2>&1
+    status=$?
+    took=$((($(date +%s%N) - begun) / 1000000))
+    kernels=$(dump | grep -c '^kernel ')
+    claim "clock set by $step s" "$([ $status -eq 0 ] && [ "$kernels" -eq 300 ] && [ $took -lt 10000 ] || echo "status $status, $kernels of 300 kernel records, $took ms")"
+    rm -rf "$WARPSIGHT_SPOOL"
+    FAULT_FROM=libwarpsight FAULT_STEP_S=$step FAULT_STEP_AFTER_MS=100 LD_PRELOAD="$shim:$preload" timeout -k 2 30 "$fake/fake_app" kill 9 >"$scratch/out" 2>&1
+    kernels=$(dump | grep -c '^kernel ')
+    claim "clock set by $step s, then killed" "$([ "$kernels" -eq 6 ] || echo "$kernels of 6 kernel records")"
+done
+
+# The spool is removed while the program runs: what was in it is gone and shows as a gap, what follows is kept.
+rm -rf "$WARPSIGHT_SPOOL"
+LD_PRELOAD="$preload" timeout -k 2 30 "$fake/fake_app" slow >"$scratch/out" 2>&1 &
+slow=$!
+for _ in $(seq 100); do [ -n "$(segments)" ] && break; sleep 0.02; done
+sleep 0.15
+rm -rf "$WARPSIGHT_SPOOL"
+wait $slow
+status=$?
+export WARPSIGHT_DB="$scratch/removed-db"
+"$B/warpsight" report --json >"$scratch/removed.json" 2>"$scratch/err"
+claim "spool removed while it is written" "$([ $status -eq 0 ] && [ "$(cat "$scratch/out")" = "225 kernels ran" ] &&
+    jq -e '([.kernels[].launches] | add) as $n | $n > 20 and $n < 300 and any(.warnings[]; .code == "records-lost")' "$scratch/removed.json" >/dev/null ||
+    echo "status $status; $(jq -c '[.warnings[].code, (.kernels[].launches)]' "$scratch/removed.json" 2>&1 | head -c 300) $(cat "$scratch/err")")"
+
+# An allocator of the program's own, preloaded beside us.
+for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
+    path=$(/sbin/ldconfig -p | awk -v so="$allocator" '$1 == so { print $NF; exit }')
+    case "$B-$path" in
+    *san-*) echo "SKIP $allocator beside us: the sanitizer is an allocator itself" ;;
+    *-) echo "SKIP $allocator beside us: it is not installed" ;;
+    *)
+        rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
+        record plain env LD_PRELOAD="$path" "$fake/fake_app" threads
+        record with env LD_PRELOAD="$preload:$path" "$fake/fake_app" threads
+        record after env LD_PRELOAD="$path:$preload" "$fake/fake_app" constructor
+        kernels=$(dump | grep -c '^kernel ')
+        claim "$allocator beside us" "$(cmp -s "$scratch/plain.out" "$scratch/with.out" && cmp -s "$scratch/plain.status" "$scratch/with.status" &&
+            [ "$(cat "$scratch/after.status")" = 0 ] && [ "$kernels" -ge 400 ] || echo "status $(cat "$scratch/with.status"), $kernels kernel records")"
+        ;;
+    esac
+done
 
 # Another tool holds the injection variable: it stays, and nothing of ours is loaded.
 same "injection variable is taken" env CUDA_INJECTION64_PATH=/nowhere/other.so "$fake/fake_app" basic 3 && {
