@@ -8,6 +8,27 @@
 
 #include <string.h>
 
+static const struct ws_access_rules rules[] = {
+#define WS_ACCESS_RULES(first, last, sector, line, banks, bank_bytes, origin, note, source) \
+    {first, last, sector, line, banks, bank_bytes, WS_RULES_##origin, note, source},
+#include "access_rules.def"
+#undef WS_ACCESS_RULES
+};
+
+const struct ws_access_rules *ws_access_rules(uint32_t cc_major, uint32_t cc_minor)
+{
+    uint32_t cc = cc_major * 10 + cc_minor;
+    for (size_t k = 0; k < sizeof rules / sizeof *rules && cc_minor < 10; k++)
+        if (cc >= rules[k].first && cc <= rules[k].last)
+            return &rules[k];
+    return NULL;
+}
+
+const char *ws_access_origin_name(enum ws_rules_origin origin)
+{
+    return origin == WS_RULES_MEASURED ? "measured" : origin == WS_RULES_DOCUMENTED ? "documented" : "assumed";
+}
+
 static uint32_t popcount(uint32_t m)
 {
     return (uint32_t)__builtin_popcount(m);

@@ -13,6 +13,19 @@
 #define WS_ACCESS_LINE_BYTES 128
 #define WS_ACCESS_BANKS 32
 
+/* The rules of a compute capability (access_rules.def). */
+enum ws_rules_origin { WS_RULES_MEASURED, WS_RULES_DOCUMENTED, WS_RULES_ASSUMED };
+struct ws_access_rules {
+    uint32_t first, last; /* compute capability times 10 */
+    uint32_t sector_bytes, line_bytes, banks, bank_bytes;
+    enum ws_rules_origin origin;
+    const char *note, *source;
+};
+/* NULL: unknown compute capability. */
+const struct ws_access_rules *ws_access_rules(uint32_t cc_major, uint32_t cc_minor);
+/* "measured", "documented", "assumed". */
+const char *ws_access_origin_name(enum ws_rules_origin origin);
+
 /* One request to global or local memory. */
 struct ws_sectors {
     uint32_t lanes;   /* active */

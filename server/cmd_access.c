@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { O_WIDTH, O_STRIDE, O_OFFSET, O_BLOCK, O_PITCH, O_PLANE, O_TRANSPOSED, O_WARP, O_JSON };
+enum { O_WIDTH, O_STRIDE, O_OFFSET, O_BLOCK, O_PITCH, O_PLANE, O_TRANSPOSED, O_WARP, O_CC, O_JSON };
 static const struct ws_option options[] = {
     [O_WIDTH] = {"width", 'w', "BYTES", "bytes per lane: 1, 2, 4 (default), 8 or 16"},
     [O_STRIDE] = {"stride", 's', "N", "elements between neighbours in x (default 1)"},
@@ -23,6 +23,7 @@ static const struct ws_option options[] = {
     [O_PLANE] = {"plane", 0, "BYTES", "bytes from a plane (z) to the next (default: the plane, packed)"},
     [O_TRANSPOSED] = {"transposed", 't', NULL, "x walks down the rows: x steps by the pitch, y by the stride"},
     [O_WARP] = {"warp", 0, "N", "which warp of the block to draw (default 0)"},
+    [O_CC] = {"cc", 0, "M.N", "compute capability: say how its rules are known (default 9.0)"},
     [O_JSON] = {"json", 0, NULL, "numbers as JSON"},
     {NULL, 0, NULL, NULL},
 };
@@ -31,6 +32,7 @@ struct request {
     struct ws_pattern pattern;
     bool has_pitch, has_plane, as_json;
     uint32_t warp;
+    const struct ws_access_rules *rules;
 };
 
 static bool read_block(const char *text, struct ws_pattern *p)
@@ -50,6 +52,14 @@ static bool read_block(const char *text, struct ws_pattern *p)
     return true;
 }
 
+/* "9.0" → a row of access_rules.def. */
+static const struct ws_access_rules *find_rules(const char *text)
+{
+    unsigned major = 0, minor = 0;
+    char rest;
+    return sscanf(text, "%2u.%2u%c", &major, &minor, &rest) == 2 ? ws_access_rules(major, minor) : NULL;
+}
+
 static int read_option(struct request *r, int found, const char *value)
 {
     const long long far = 1ll << 28;
@@ -62,6 +72,10 @@ static int read_option(struct request *r, int found, const char *value)
     case O_JSON:
         r->as_json = true;
         return 0;
+    case O_CC:
+        r->rules = find_rules(value);
+        is_good = r->rules != NULL;
+        break;
     case O_BLOCK:
         is_good = read_block(value, &r->pattern);
         break;
@@ -182,12 +196,9 @@ static void print_text(const struct request *r, const struct ws_access_report *a
         printf("advice: in shared memory, %u bytes of padding a row (pitch %" PRId64
                ") bring the wavefronts from %" PRIu64 " to %" PRIu64 "\n",
                a->padding, r->pattern.pitch + (int64_t)a->padding, a->wavefronts, a->padded_wavefronts);
+    printf("rules: %s (%s); %s\n", ws_access_origin_name(r->rules->origin), r->rules->source, r->rules->note);
     draw_sectors(addr, mask);
     draw_banks(addr, mask, r->pattern.width);
-    if (r->pattern.width > 4)
-        printf(
-            "note: the wavefront rule for 8 and 16 bytes a lane is NVIDIA's description; on an H200 only the case of "
-            "equal addresses was measured\n");
 }
 
 static void print_json(const struct request *r, const struct ws_access_report *a)
@@ -208,7 +219,8 @@ int ws_cmd_access(int argc, char **argv)
         .options = options,
         .argc = argc,
         .argv = argv};
-    struct request r = {.pattern = {.width = 4, .stride = 1, .block_x = 32, .block_y = 1, .block_z = 1}};
+    struct request r = {.pattern = {.width = 4, .stride = 1, .block_x = 32, .block_y = 1, .block_z = 1},
+                        .rules = ws_access_rules(9, 0)};
     struct ws_access_report report;
     const char *value;
     int found;

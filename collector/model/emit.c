@@ -7,6 +7,8 @@
 
 #include "../wire.h"
 
+#include "../../analyzer/access.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +93,19 @@ static uint32_t string_id(struct ws_emit *e, const char *text)
     return rec.id;
 }
 
+/* Counting rules that nobody has held against this GPU. */
+static void put_rules(struct ws_emit *e, const struct ws_emit_device *device)
+{
+    const struct ws_access_rules *rules = ws_access_rules(device->cc_major, device->cc_minor);
+    char text[320];
+    if (rules && rules->origin == WS_RULES_MEASURED)
+        return;
+    snprintf(text, sizeof text, "how a GPU of compute capability %u.%u counts memory requests is %s, not measured%s%s",
+             device->cc_major, device->cc_minor, rules ? ws_access_origin_name(rules->origin) : "not known",
+             rules ? ": " : "", rules ? rules->note : "");
+    ws_emit_status(e, "model-rules", 0, text, "counts were held against an H200: leave --gpu out for its rules", 1);
+}
+
 struct ws_emit *ws_emit_new(const struct ws_emit_session *session, const struct ws_emit_device *device)
 {
     struct ws_emit *e = calloc(1, sizeof *e);
@@ -136,6 +151,7 @@ struct ws_emit *ws_emit_new(const struct ws_emit_session *session, const struct 
     dev.regs_per_sm = device->regs_per_sm;
     PUT(e, device, WS_REC_DEVICE, &dev);
     PUT(e, context, WS_REC_CONTEXT, &context);
+    put_rules(e, device);
     return e;
 }
 

@@ -188,7 +188,13 @@ access_counts() {
     "$W" access --width 4 --stride 2 --offset 1 --block 32x8 --pitch 4096 --json >"$scratch/a.json" || return 1
     python3 -c 'import json,sys; a=json.load(open(sys.argv[1])); assert a["sectors"]==64 and a["bank_conflicts"]==8 and len(a["per_warp"])==8' "$scratch/a.json" || return 1
     "$W" access --transposed --block 32x32 | grep -q 'advice: .* 4 bytes of padding' || return 1
+    "$W" access | grep -q 'rules: measured (NVIDIA H200' || return 1
+    "$W" access --cc 6.1 | grep -q 'rules: documented .*whether L1 holds global loads differs' || return 1
+    "$W" model --bundled zip_bias -q --gpu 4090 --json | grep -q 'compute capability 8.9 counts memory requests is documented, not measured' || return 1
+    "$W" model --bundled zip_bias -q --json | grep -q model-rules && return 1
     "$W" access --width 3 >/dev/null 2>&1
+    [ $? -eq 2 ] || return 1
+    "$W" access --cc 3.0 >/dev/null 2>&1
     [ $? -eq 2 ]
 }
 check access_calculator_counts_and_advises access_counts

@@ -2,6 +2,7 @@
  * test_access.c: the counting rules against the teaching texts' tables and against plain references. */
 #include "../../analyzer/access.h"
 #include "../../analyzer/err.h"
+#include "../../analyzer/gpus.h"
 #include "test.h"
 
 static struct ws_access_report report_of(struct ws_pattern p)
@@ -172,4 +173,30 @@ TEST(impossible_patterns_are_refused)
     CHECK_INT(ws_access_report(&p, &r), -WS_EINVAL);
     p = row_pattern(4, INT64_MAX, 0);
     CHECK_INT(ws_access_report(&p, &r), -WS_EINVAL);
+}
+
+TEST(every_known_gpu_has_rules_and_all_are_what_the_counting_uses)
+{
+    struct ws_board board;
+    for (size_t k = 0; k < ws_gpus_board_count(); k++) {
+        const struct ws_access_rules *r;
+        ws_gpus_board_at(k, &board);
+        r = ws_access_rules(board.cc_major, board.cc_minor);
+        if (!r)
+            WS_FAIL("no rules for compute capability %u.%u", board.cc_major, board.cc_minor);
+    }
+    for (uint32_t cc = 50; cc <= 121; cc++) {
+        const struct ws_access_rules *r = ws_access_rules(cc / 10, cc % 10);
+        if (!r)
+            continue;
+        CHECK_INT(r->sector_bytes, WS_ACCESS_SECTOR_BYTES);
+        CHECK_INT(r->line_bytes, WS_ACCESS_LINE_BYTES);
+        CHECK_INT(r->banks, WS_ACCESS_BANKS);
+        CHECK_INT(r->bank_bytes, 4);
+        CHECK_INT(r->origin == WS_RULES_MEASURED, cc == 90); /* the only GPU that the counts were held against */
+        CHECK(r->note[0] != 0 && r->source[0] != 0);
+    }
+    CHECK(ws_access_rules(3, 5) == NULL);
+    CHECK(ws_access_rules(8, 10) == NULL);
+    CHECK(ws_access_rules(13, 0) == NULL);
 }
