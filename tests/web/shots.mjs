@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
-import { browser, closeAll, daemon, getJson, recorded, settled } from "./harness.mjs";
+import { browser, closeAll, daemon, getJson, modelled, recorded, settled } from "./harness.mjs";
 
 /** RGBA pixels as a PNG of 256 colours: the most frequent ones, every other pixel takes the nearest of them. */
 function png(rgba, width, height) {
@@ -35,7 +35,8 @@ function png(rgba, width, height) {
 
 const out = process.argv[2] ?? new URL("../../docs/img", import.meta.url).pathname;
 mkdirSync(out, { recursive: true });
-const d = await daemon({ files: recorded, own: true });
+// A model of the same kernel beside it tells of lines of source, as `make demo` has it.
+const d = await daemon({ files: [...recorded, modelled(["transpose"])], own: true });
 const s = (await getJson(d, "/sessions")).sessions.find((x) => x.name === "h200-kernels");
 const k = (await getJson(d, `/sessions/${s.id}/kernels?filter=name:transpose_tile<32>`)).kernels[0];
 const SHOTS = [

@@ -95,7 +95,7 @@ export function Roofline({ points, device, levels, precisions, width, height, sv
     return html`<line key=${key} class=${cls} x1=${x(xa)} y1=${y(peak)} x2=${x(domain.x[1])} y2=${y(peak)} />`;
   };
   // Labels lie above their line, where no point can be; each says what was measured and what the data sheet promises.
-  const both = (c, unit) => (c.measured ? `${format(c.measured, unit)} measured${c.sheet && !mini ? `, data sheet ${format(c.sheet, unit)}` : ""}` : `${format(c.sheet, unit)} data sheet`);
+  const both = (c, unit) => (c.measured ? `${format(c.measured, unit)} measured${c.sheet && !mini && width > 640 ? `, data sheet ${format(c.sheet, unit)}` : ""}` : `${format(c.sheet, unit)} data sheet`);
   const slopeLabel = (c) => {
     const bw = Math.max(c.measured ?? 0, c.sheet ?? 0);
     if (!bw) return null;

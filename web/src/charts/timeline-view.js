@@ -10,7 +10,9 @@ export function timelineColors() {
   return { ink: v("--ink"), ink2: v("--ink2"), ink3: v("--ink3"), line: v("--line"), ground: v("--panel"), kernel: v("--t-kernel"), copy: v("--t-copy"), idle: v("--st-front"), wait: v("--st-sync"), queue: v("--st-shared"), memory: v("--memory"), held: v("--whatif"), select: v("--accent"), shade: v("--bg"), onFill: v("--on-fill"), font: "11.5px " + v("--sans") };
 }
 
-export const HEAD = 26, GROUPGAP = 6, LABEL = 164;
+export const HEAD = 26, GROUPGAP = 6;
+/** Pixels for the names of the lanes. */
+export const labelOf = (width) => (width < 620 ? 100 : 164);
 const laneHeight = (n) => (n <= 8 ? 34 : 22);
 
 /** Colour of a kernel: hue by id, spread by the golden angle; lightness by theme. */
@@ -52,8 +54,8 @@ export function extraRows(lanes, extra) {
   return rows;
 }
 
-/** When profiling held the program: hatched over all lanes, with a bar on top. X: time to pixel. */
-function drawHolds(c, holds, { X, from, to, colors, top, height, low }) {
+/** When profiling held the program: a bar on top, and below it the lanes hatched (a strip that is too low for it: tinted). X: time to pixel. */
+function drawHolds(c, holds, { X, from, to, colors, top, height, low, hatched = true }) {
   c.strokeStyle = c.fillStyle = colors.held;
   c.lineWidth = 1;
   holds?.start.forEach((s, i) => {
@@ -61,8 +63,10 @@ function drawHolds(c, holds, { X, from, to, colors, top, height, low }) {
     const a = Math.max(low, X(s)), b = Math.min(X(to), X(holds.end[i])), w = Math.max(1, b - a);
     c.globalAlpha = 0.9;
     c.fillRect(a, top, w, 4);
-    c.globalAlpha = 0.07;
+    c.globalAlpha = hatched ? 0.07 : 0.12;
     c.fillRect(a, top + 4, w, height - top - 4);
+    c.globalAlpha = 1;
+    if (!hatched) return;
     c.globalAlpha = 0.3;
     c.save();
     c.beginPath();
@@ -77,6 +81,7 @@ function drawHolds(c, holds, { X, from, to, colors, top, height, low }) {
 }
 /** The hold under a point of the canvas, or -1: only on its bar, for below it other things lie. */
 export function pickHold(holds, view, width, px, py) {
+  const LABEL = labelOf(width);
   if (!holds || px < LABEL || py > HEAD - 1) return -1;
   const per = (view[1] - view[0]) / (width - LABEL), t = view[0] + (px - LABEL) * per;
   return holds.start.findIndex((s, i) => t >= s - 2 * per && t <= holds.end[i] + 2 * per);
@@ -85,6 +90,7 @@ export function pickHold(holds, view, width, px, py) {
 const ARROWS = 120; // more waits than that in view: bars alone
 
 function drawExtra(c, { rows, lanes, X, view, colors, width }) {
+  const LABEL = labelOf(width);
   const seen = (a, b) => b >= view[0] && a <= view[1];
   for (const r of rows) {
     if (r.type === "wait") {
@@ -143,6 +149,7 @@ function drawExtra(c, { rows, lanes, X, view, colors, width }) {
 
 /** What of the extra rows lies under a point of the canvas: {row, i}; i = index within it, -1 = before the first. */
 export function pickExtra(lanes, extra, view, width, px, py) {
+  const LABEL = labelOf(width);
   const row = extraRows(lanes, extra).find((r) => py >= r.y - 3 && py <= r.y + r.h + 3);
   if (!row || px < LABEL) return null;
   const per = (view[1] - view[0]) / (width - LABEL), t = view[0] + (px - LABEL) * per;
@@ -154,6 +161,7 @@ export function pickExtra(lanes, extra, view, width, px, py) {
 }
 
 export function draw(canvas, { data, lanes, names, view, selection, chosen, hover, colors, dark, tick, width, height, extra, holds }) {
+  const LABEL = labelOf(width);
   const dpr = devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * dpr) || canvas.height !== Math.round(height * dpr)) {
     canvas.width = Math.round(width * dpr);
@@ -290,7 +298,7 @@ export function drawMinimap(canvas, { data, lanes, whole, view, selection, color
     c.fillRect(x, 2, 1, height * 0.22 * o);
   }
   const X = (t) => ((t - whole[0]) / span) * width;
-  drawHolds(c, holds, { X, from: whole[0], to: whole[1], colors, top: 0, height, low: 0 });
+  drawHolds(c, holds, { X, from: whole[0], to: whole[1], colors, top: 0, height, low: 0, hatched: false });
   c.fillStyle = colors.shade;
   c.globalAlpha = 0.55;
   c.fillRect(0, 0, X(view[0]), height);
@@ -308,6 +316,7 @@ export function drawMinimap(canvas, { data, lanes, whole, view, selection, color
 
 /** Row of the event at a point of the canvas, or -1. */
 export function pick(data, lanes, view, width, px, py) {
+  const LABEL = labelOf(width);
   const row = layout(lanes).find((r) => py >= r.y && py < r.y + r.h + 1);
   if (!row || px < LABEL) return -1;
   const [from, to] = view, per = (to - from) / (width - LABEL), t = from + (px - LABEL) * per;

@@ -116,7 +116,7 @@ function Result({ d, keys, cat, floor, only }) {
 /** One row a kernel, its launch groups added up; where their number or shape changed this is the honest comparison. */
 function KernelTable({ d, list }) {
   const count = (g, side) => g.groups.filter((k) => k[side] !== null).length;
-  const time = (key, title) => ({ key, title, unit: "s", num: true, hint: "All launches of all its groups", get: (g) => g[key] ?? { value: null, why: "no time" } });
+  const time = (key, title) => ({ key, title, unit: "s", num: true, hint: "All launches of all its groups", get: (g) => g[key] ?? { value: null, why: g.side !== "both" && g.side !== key ? `not in ${key === "base" ? "baseline" : "session"}` : "no time" } });
   const columns = [
     { key: "name", title: "Kernel", cls: "kname", get: (g) => g.name, render: (g) => html`<a class="mono" title=${g.demangled} href=${g.side === "base" ? `/sessions/${d.base.id}/kernels?filter=${encodeURIComponent("name:" + g.name.replace(/\s+/g, ""))}` : `/sessions/${d.target.id}/kernels?filter=${encodeURIComponent("name:" + g.name.replace(/\s+/g, ""))}`}>${shortName(g.name)}</a>` },
     { key: "groups", title: "Launch groups", num: true, hint: "Different grids, blocks or dynamic shared memory: baseline, session, and how many are the same", get: (g) => g.groups.length, render: (g) => html`<span class="num" title=${g.groups.map((k) => `${shapeOf(k)}: ${SIDES[sideOf(k)]}`).join("\n")}>${count(g, "base")}, ${count(g, "target")} <i>(${g.matched} the same)</i></span>` },

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getBytes, getJson, revision, useApi } from "../api.js";
 import { bill, decode, inRange, laneRanges } from "../charts/timeline-data.js";
-import { COPY, LABEL, draw, drawMinimap, heightOf, laneName, pick, pickExtra, pickHold, timelineColors } from "../charts/timeline-view.js";
+import { COPY, draw, drawMinimap, heightOf, labelOf, laneName, pick, pickExtra, pickHold, timelineColors } from "../charts/timeline-view.js";
 import { exact, format, nanoseconds, shortName } from "../format.js";
 import { csv, save } from "../export.js";
 import { query, setQuery } from "../router.js";
@@ -93,6 +93,7 @@ function View({ id, m, session }) {
   const holds = useHolds(id);
   const height = heightOf(m.lanes, extra);
   const [box, width] = useWidth(1200);
+  const LABEL = labelOf(width);
   const canvas = useRef(null), mini = useRef(null), state = useRef({});
   const rev = revision.value, mode = theme.value;
   const sel = drag?.sel ?? range();
