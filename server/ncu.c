@@ -6,14 +6,13 @@
 #include "../analyzer/err.h"
 #include "../analyzer/number.h"
 #include "arena.h"
+#include "csv_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 enum { LAUNCHES_MAX = 1000000, COLUMNS_MAX = 64, TEXT_MAX = 4096 };
-#define FILE_MAX ((size_t)1 << 30)
 
 enum column { ID, KERNEL, BLOCK, GRID, RULE, TYPE, SPEEDUP, COLUMNS };
 static const char *const titles[COLUMNS] = {
@@ -32,97 +31,16 @@ struct ws_ncu {
     size_t left_out;
 };
 
-/* --- cells --- */
-
-/* One row: its cells one after another in text, each NUL-ended. */
-struct row {
-    char *text; /* [cap] */
-    size_t used, cap;
-    size_t start[COLUMNS_MAX]; /* of each cell in text */
-    size_t count;              /* of cells, also those that have no place */
-    bool failed;               /* out of memory */
-};
-
-static void put(struct row *row, char c)
-{
-    if (row->used == row->cap) {
-        size_t cap = row->cap ? 2 * row->cap : 4096;
-        char *grown = realloc(row->text, cap);
-        if (!grown) {
-            row->failed = true;
-            return;
-        }
-        row->text = grown;
-        row->cap = cap;
-    }
-    row->text[row->used++] = c;
-}
-
-/* Read one cell at text[at]; returns the place behind it: on a comma, a line's end, or length. */
-static size_t read_cell(struct row *row, const char *text, size_t length, size_t at)
-{
-    bool quoted = at < length && text[at] == '"';
-    if (row->count < COLUMNS_MAX)
-        row->start[row->count] = row->used;
-    at += quoted;
-    while (at < length) {
-        char c = text[at];
-        if (quoted && c == '"') {
-            if (at + 1 >= length || text[at + 1] != '"') {
-                quoted = false;
-                at++;
-                continue;
-            }
-            at++; /* "" is one quote */
-        } else if (!quoted && (c == ',' || c == '\n' || c == '\r')) {
-            break;
-        }
-        if (c == 0)
-            c = '?';
-        if (row->count < COLUMNS_MAX)
-            put(row, c);
-        at++;
-    }
-    if (row->count < COLUMNS_MAX)
-        put(row, 0);
-    row->count++;
-    return at;
-}
-
-/* Read a row at *at and go to the next one. False: the text is at its end, or memory is out. */
-static bool read_row(struct row *row, const char *text, size_t length, size_t *at)
-{
-    row->used = row->count = 0;
-    if (*at >= length)
-        return false;
-    for (;;) {
-        *at = read_cell(row, text, length, *at);
-        if (row->failed || *at >= length || text[*at] != ',')
-            break;
-        (*at)++;
-    }
-    if (*at < length && text[*at] == '\r')
-        (*at)++;
-    if (*at < length && text[*at] == '\n')
-        (*at)++;
-    return !row->failed;
-}
-
-static const char *cell(const struct row *row, size_t column)
-{
-    return column < row->count && column < COLUMNS_MAX ? row->text + row->start[column] : "";
-}
-
 /* --- titles --- */
 
 /* Where each column is; false: this row is not the one of titles. */
-static bool find_columns(const struct row *row, size_t place[COLUMNS])
+static bool find_columns(const struct ws_csv_row *row, size_t place[COLUMNS])
 {
     for (int c = 0; c < COLUMNS; c++)
         place[c] = COLUMNS_MAX;
     for (size_t i = 0; i < row->count && i < COLUMNS_MAX; i++)
         for (int c = 0; c < COLUMNS; c++)
-            if (strcmp(cell(row, i), titles[c]) == 0)
+            if (strcmp(ws_csv_cell(row, i), titles[c]) == 0)
                 place[c] = i;
     return place[ID] < COLUMNS_MAX && place[KERNEL] < COLUMNS_MAX;
 }
@@ -178,15 +96,16 @@ static const char *keep(struct ws_ncu *ncu, const char *text)
 }
 
 /* The launch of a row: the one before, as a rule, or a new one. */
-static int find_launch(struct ws_ncu *ncu, const struct row *row, const size_t place[COLUMNS], struct launch **out)
+static int find_launch(struct ws_ncu *ncu, const struct ws_csv_row *row, const size_t place[COLUMNS],
+                       struct launch **out)
 {
     struct launch l = {
         .advice = {ws_missing(WS_WHY_NOT_IN_SOURCE, NULL), ws_missing(WS_WHY_NOT_IN_SOURCE, NULL), "", ""}};
     struct launch *last = ncu->count > 0 ? &ncu->launches[ncu->count - 1] : NULL;
     *out = last;
-    if (last && strcmp(last->id, cell(row, place[ID])) == 0)
+    if (last && strcmp(last->id, ws_csv_cell(row, place[ID])) == 0)
         return 0;
-    if (!read_dim3(cell(row, place[GRID]), &l.grid) || !read_dim3(cell(row, place[BLOCK]), &l.block))
+    if (!read_dim3(ws_csv_cell(row, place[GRID]), &l.grid) || !read_dim3(ws_csv_cell(row, place[BLOCK]), &l.block))
         return -WS_ESYNTAX;
     if (ncu->count == LAUNCHES_MAX)
         return -WS_ELIMIT;
@@ -198,8 +117,8 @@ static int find_launch(struct ws_ncu *ncu, const struct row *row, const size_t p
         ncu->launches = grown;
         ncu->cap = cap;
     }
-    l.id = keep(ncu, cell(row, place[ID]));
-    l.kernel = keep(ncu, cell(row, place[KERNEL]));
+    l.id = keep(ncu, ws_csv_cell(row, place[ID]));
+    l.kernel = keep(ncu, ws_csv_cell(row, place[KERNEL]));
     if (!l.id || !l.kernel)
         return -WS_ENOMEM;
     *out = &ncu->launches[ncu->count++];
@@ -220,9 +139,10 @@ static int take(struct ws_ncu *ncu, double share, const char *rule, struct ws_va
     return 0;
 }
 
-static int take_row(struct ws_ncu *ncu, const struct row *row, const size_t place[COLUMNS])
+static int take_row(struct ws_ncu *ncu, const struct ws_csv_row *row, const size_t place[COLUMNS])
 {
-    const char *type = cell(row, place[TYPE]), *rule = cell(row, place[RULE]), *speedup = cell(row, place[SPEEDUP]);
+    const char *type = ws_csv_cell(row, place[TYPE]), *rule = ws_csv_cell(row, place[RULE]),
+               *speedup = ws_csv_cell(row, place[SPEEDUP]);
     struct launch *l = NULL;
     double share = 0;
     int err = find_launch(ncu, row, place, &l);
@@ -245,13 +165,13 @@ static int take_row(struct ws_ncu *ncu, const struct row *row, const size_t plac
 
 /* --- all together --- */
 
-static int parse(struct ws_ncu *ncu, struct row *row, const char *text, size_t length, char *message, size_t cap)
+static int parse(struct ws_ncu *ncu, struct ws_csv_row *row, const char *text, size_t length, char *message, size_t cap)
 {
     size_t place[COLUMNS];
     size_t at = 0;
     bool found = false;
     int err = 0;
-    while (!found && read_row(row, text, length, &at))
+    while (!found && ws_csv_read_row(row, text, length, &at))
         found = find_columns(row, place);
     if (!found) {
         if (row->failed)
@@ -260,8 +180,8 @@ static int parse(struct ws_ncu *ncu, struct row *row, const char *text, size_t l
         return -WS_ESYNTAX;
     }
     err = check_columns(place, message, cap);
-    while (err == 0 && read_row(row, text, length, &at)) {
-        if (row->count == 1 && *cell(row, 0) == 0)
+    while (err == 0 && ws_csv_read_row(row, text, length, &at)) {
+        if (row->count == 1 && *ws_csv_cell(row, 0) == 0)
             continue; /* an empty line */
         err = take_row(ncu, row, place);
     }
@@ -271,13 +191,13 @@ static int parse(struct ws_ncu *ncu, struct row *row, const char *text, size_t l
 int ws_ncu_parse(const char *text, size_t length, struct ws_ncu **out, char *message, size_t cap)
 {
     struct ws_ncu *ncu = calloc(1, sizeof *ncu);
-    struct row row = {.text = NULL};
+    struct ws_csv_row row = {.text = NULL};
     int err;
     snprintf(message, cap, "out of memory");
     if (!ncu)
         return -WS_ENOMEM;
     err = parse(ncu, &row, text, length, message, cap);
-    free(row.text);
+    ws_csv_row_free(&row);
     if (err == -WS_ELIMIT)
         snprintf(message, cap, "more than %d launches", LAUNCHES_MAX);
     if (err != 0)
@@ -287,34 +207,11 @@ int ws_ncu_parse(const char *text, size_t length, struct ws_ncu **out, char *mes
     return err;
 }
 
-/* All of a file, plain or compressed; *text is to be freed, also after an error. */
-static int read_all(gzFile file, char **text, size_t *used)
-{
-    size_t room = 0;
-    int n = 1;
-    while (n > 0) {
-        if (*used == room) {
-            size_t more = room ? 2 * room : 1 << 20;
-            char *grown = more <= FILE_MAX ? realloc(*text, more) : NULL;
-            if (!grown)
-                return more <= FILE_MAX ? -WS_ENOMEM : -WS_ELIMIT;
-            *text = grown;
-            room = more;
-        }
-        n = gzread(file, *text + *used, (unsigned)(room - *used));
-        *used += n > 0 ? (size_t)n : 0;
-    }
-    return n < 0 ? -WS_EIO : 0;
-}
-
 int ws_ncu_read(const char *path, struct ws_ncu **out, char *message, size_t cap)
 {
-    gzFile file = gzopen(path, "rbe");
     char *text = NULL;
     size_t used = 0;
-    int err = file ? read_all(file, &text, &used) : -WS_EIO;
-    if (file && gzclose(file) != Z_OK && err == 0) /* the end of a compressed file is missing */
-        err = -WS_EIO;
+    int err = ws_csv_read_file(path, &text, &used);
     if (err == 0)
         err = ws_ncu_parse(text, used, out, message, cap);
     else
