@@ -39,7 +39,7 @@ void ws_analyze(const struct ws_facts *facts, const struct ws_ceilings *ceilings
     ws_occupancy(&facts->launch, facts->device, &out->occupancy);
     fill_launch(&facts->launch, out->metric);
     fill_occupancy(&out->occupancy, out->metric);
-    (void)ws_derive(out->metric); /* fails only for a broken catalogue, which a test forbids */
+    (void)ws_derive_given(out->metric, facts->raw); /* fails only for a broken catalogue, which a test forbids */
     ws_roofline(out->metric, facts->device, ceilings, &out->roofline);
     ws_stalls(out->metric, &out->stalls);
     ws_rules_run(&in, WS_RULE_KERNEL, &out->findings);

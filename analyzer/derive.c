@@ -16,6 +16,7 @@ _Static_assert((int)WS_WHY_COUNT < (int)TO_DO, "the states must not be reasons")
 struct derive {
     struct ws_catalogue catalogue;
     struct ws_value *values;
+    const struct ws_value *given; /* or NULL */
     unsigned bad;
     int err; /* first one */
 };
@@ -76,15 +77,18 @@ static void fill(struct derive *d, unsigned row, unsigned depth)
         give_up(d, row, err);
         return;
     }
-    if (ws_has(value) && (!ws_has(bound) || bound.number != 0))
+    /* A file may hold the ratio and not the counters. What follows from counters is better: it is not rounded. */
+    if (!ws_has(value) && d->given && ws_has(d->given[row]))
+        value = d->given[row];
+    else if (ws_has(value) && (!ws_has(bound) || bound.number != 0))
         value.grade = value.grade == WS_GRADE_EXACT || value.grade == WS_GRADE_UPPER_BOUND ? WS_GRADE_UPPER_BOUND
                                                                                            : WS_GRADE_ESTIMATE;
     d->values[row] = value;
 }
 
-int ws_derive_catalogue(struct ws_catalogue catalogue, struct ws_value *values, unsigned *bad)
+static int derive(struct ws_catalogue catalogue, struct ws_value *values, const struct ws_value *given, unsigned *bad)
 {
-    struct derive d = {catalogue, values, 0, 0};
+    struct derive d = {catalogue, values, given, 0, 0};
     for (unsigned i = 0; i < catalogue.count; i++)
         if (catalogue.row[i].kind == WS_KIND_EXPR)
             values[i] = (struct ws_value){.why = TO_DO};
@@ -96,7 +100,17 @@ int ws_derive_catalogue(struct ws_catalogue catalogue, struct ws_value *values, 
     return d.err;
 }
 
+int ws_derive_catalogue(struct ws_catalogue catalogue, struct ws_value *values, unsigned *bad)
+{
+    return derive(catalogue, values, NULL, bad);
+}
+
 int ws_derive(struct ws_value *values)
 {
-    return ws_derive_catalogue(ws_catalogue_get(), values, NULL);
+    return derive(ws_catalogue_get(), values, NULL, NULL);
+}
+
+int ws_derive_given(struct ws_value *values, const struct ws_value *given)
+{
+    return derive(ws_catalogue_get(), values, given, NULL);
 }

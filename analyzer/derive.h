@@ -14,6 +14,11 @@
  * errors  0; anything else means that metrics.def is broken (a test forbids it): see below */
 int ws_derive(struct ws_value *values);
 
+/* The same where the source of the facts holds some of the EXPR values themselves and not what they are made of.
+ *   given   [WS_METRIC_COUNT]; its EXPR slots stand in for formulas that have no value, other slots are not looked at
+ */
+int ws_derive_given(struct ws_value *values, const struct ws_value *given);
+
 /* The same over any catalogue: values[catalogue.count].
  *   bad     row number of the first broken formula, untouched when there is none; may be NULL
  *   errors  of ws_expr_parse(); -WS_ECYCLE  a formula needs itself; -WS_ELIMIT  deeper than WS_DERIVE_DEPTH.

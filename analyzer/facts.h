@@ -41,8 +41,9 @@ struct ws_launch {
 };
 
 /* Everything known of one signature. raw[] and metric[] are indexed by enum ws_metric_id
- * (metrics.h) and are WS_METRIC_COUNT long; raw holds only collected counters, as the mean per
- * launch, and EXPR slots of it are ignored. */
+ * (metrics.h) and are WS_METRIC_COUNT long; raw holds collected counters, as the mean per launch. An
+ * EXPR slot of it has a value only where a file that was imported holds the ratio itself: it stands in
+ * where the formula has none. */
 struct ws_facts {
     const struct ws_device *device; /* never NULL */
     struct ws_launch launch;

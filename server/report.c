@@ -620,6 +620,8 @@ static enum ws_why why_nothing(const struct ws_session *s, const struct ws_kerne
 {
     if (has_warning(s, "counters-no-rights"))
         return WS_WHY_NO_RIGHTS;
+    if (strcmp(s->row.source, "imported") == 0)
+        return WS_WHY_NOT_IN_SOURCE;
     return k->profiled == 0 ? WS_WHY_NO_LAUNCH : WS_WHY_NOT_COLLECTED;
 }
 

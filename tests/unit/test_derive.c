@@ -449,3 +449,21 @@ TEST(analyze_fills_what_the_launch_geometry_tells)
     check_value(report.metric, WS_M_launched_threads, 4081.0 * 257, EXACT);
     check_value(report.metric, WS_M_gld_sectors_per_request, 4, EXACT);
 }
+
+TEST(a_ratio_that_is_given_stands_in_only_for_a_formula_without_value)
+{
+    static struct ws_value values[WS_METRIC_COUNT], given[WS_METRIC_COUNT];
+    for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
+        values[i] = given[i] = ws_missing(WS_WHY_NOT_IN_SOURCE, NULL);
+    values[WS_M_gld_sectors] = ws_value_of(800);
+    values[WS_M_gld_requests] = ws_value_of(100);
+    given[WS_M_gld_sectors_per_request] = ws_value_of(7.9);
+    given[WS_M_achieved_occupancy] = ws_value_of(0.5);
+    given[WS_M_dram_bytes] = ws_value_of(3e6);
+    values[WS_M_duration] = ws_value_of(1e-3);
+    CHECK_INT(ws_derive_given(values, given), 0);
+    check_value(values, WS_M_gld_sectors_per_request, 8, 0);
+    check_value(values, WS_M_achieved_occupancy, 0.5, 0);
+    check_value(values, WS_M_dram_bandwidth, 3e9, 1e-15); /* and formulas go on from it */
+    CHECK_INT(values[WS_M_gst_sectors_per_request].why, WS_WHY_INPUT);
+}
