@@ -39,7 +39,15 @@ PY
         printf 'PUT\n/api/v1/sessions/1/note\nHost: [::1]:7750\nCookie: warpsight_7750=%s\nX-WarpSight: 1\nContent-Type: application/json\nContent-Length: 9\nOrigin: http://127.0.0.1:7750' $token >"$seeds/put"
         printf 'GET\n/sessions/1?token=%s&x=1\nHost: 127.0.0.1:7750\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: navigate\nSec-Fetch-Dest: document' $token >"$seeds/page"
     fi
-    if "$program" -max_total_time="$seconds" -max_len=16384 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+    # Seeds of both pages of Nsight Compute, and a small export of Nsight Systems.
+    if [ "$name" = fuzz_import_ncu ] || [ "$name" = fuzz_ncu ]; then
+        zcat tests/gpu/results/*-ncu-details.csv.gz | grep -A 60 '^"ID"' >"$seeds/details"
+        printf '"ID","Process ID","Kernel Name","Block Size","Grid Size","Device","CC","gpu__time_duration.sum","launch__registers_per_thread"\n"","","","","","","","us","register/thread"\n"0","1","k(int)","(256, 1, 1)","(8, 1, 1)","0","9.0","62.53","16"\n' >"$seeds/raw"
+    fi
+    [ "$name" != fuzz_import_nsys ] || python3 tests/flow/make_nsys.py "$seeds/nsys" small 2>/dev/null
+    length=16384
+    [ "$name" != fuzz_import_nsys ] || length=65536
+    if "$program" -max_total_time="$seconds" -max_len=$length -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="$B/fuzz/$name." "$corpus" "$seeds" >"$B/fuzz/$name.log" 2>&1; then
         echo "PASS $name: $(grep -o 'number_of_executed_units: *[0-9]*' "$B/fuzz/$name.log" | tr -s ' ')"
     else
