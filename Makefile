@@ -202,12 +202,13 @@ golden: test-build $(GOLDEN) ## rewrite the golden files of the tests; read the 
 # A tree that runs on another glibc Linux with nothing installed: every library that is not glibc's
 # lies in lib/. RPATH, not RUNPATH: libmicrohttpd's own needs (GnuTLS …) must be found there too.
 BUNDLE := $(B)/bundle
+GPU_PROGRAMS := $(addprefix $(B)/gpu-,cases calibrate calibrate.ptx)
 GLIBC := linux-vdso|ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.so|libresolv\.so|libutil\.so
 .PHONY: bundle dist install
-bundle: all $(if $(NVCC),$(B)/gpu-cases) ## relocatable tree build/bundle/: program, collector, kernels, libraries
+bundle: all $(if $(NVCC),$(GPU_PROGRAMS)) ## relocatable tree build/bundle/: program, collector, kernels, libraries
 	$(call msg,BUNDLE,$(BUNDLE))
 	$(Q)rm -rf $(BUNDLE) && mkdir -p $(BUNDLE)/lib $(BUNDLE)/kernels
-	$(Q)cp $(PROGRAM) $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO) $(KERNELS) $(B)/gpu-cases) LICENSE README.md $(BUNDLE)/
+	$(Q)cp $(PROGRAM) $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO) $(KERNELS) $(GPU_PROGRAMS)) LICENSE README.md $(BUNDLE)/
 	$(Q)mkdir -p $(BUNDLE)/model && cp $(CUDART_SO) $(BUNDLE)/model/
 	$(Q)cp kernels/*.expect $(BUNDLE)/kernels/
 	$(Q)ldd $(PROGRAM) | awk '$$3 ~ /^\// && $$1 !~ /^($(GLIBC))/ {print $$3}' | xargs -I{} cp -L {} $(BUNDLE)/lib/

@@ -4,6 +4,17 @@ $(B)/gpu-cases: tests/gpu/cases.cu
 	$(call msg,NVCC,$<)
 	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCCFLAGS) $(CUDA_ARCH) -cudart static $< -o $@
 
-.PHONY: gpu-test
+# sm_90 alone: the model reads the PTX of the same source, and SASS of that chip is what is measured.
+$(B)/gpu-calibrate: tests/gpu/calibrate.cu
+	$(call msg,NVCC,$<)
+	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCCFLAGS) -arch=sm_90 -cudart static $< -o $@
+$(B)/gpu-calibrate.ptx: tests/gpu/calibrate.cu
+	$(call msg,NVCC,$<)
+	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCCFLAGS) -arch=sm_90 -ptx $< -o $@
+
+.PHONY: gpu-test gpu-calibration
 gpu-test: bundle ## on a machine with a GPU: measure the reference kernels, compare with Nsight Compute
 	$(Q)OUT=$(or $(OUT),$(B)/gpu-results) tests/gpu/run.sh $(B)/bundle
+
+gpu-calibration: bundle ## on an H200: counters that the model only takes from descriptions, beside the model's
+	$(Q)OUT=$(or $(OUT),$(B)/gpu-calibration) tests/gpu/calibrate.sh $(B)/bundle

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// calibrate.cu: one kernel a pattern whose counts NVIDIA describes and nobody here has measured. Run once on a GPU by
+// calibrate.sh, which sets the counters beside those of the model (docs/model.md, "Calibration").
+//   gpu-calibrate          launch every kernel once
+//   gpu-calibrate --spec   the same launches as a spec of `warpsight model`; needs no GPU
+// Every kernel has 64 blocks of one warp and makes ROUNDS accesses a warp. Each address depends on the value before by
+// `zero`, an argument that is 0, so that no access can be joined, moved or left out. Accesses are inline PTX: what the
+// model reads is what the assembler got.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_fp16.h>
+
+constexpr int ROUNDS = 8, BLOCKS = 64;
+
+// Element that lane l touches; -1: the lane takes no part. The pairs are those of the rule that wide accesses of a
+// warp are served in halves or quarters unless lanes (n, n^1) or (n, n^2) agree.
+__device__ constexpr int place(int pattern, int l)
+{
+    switch (pattern) {
+    case 0: return l;                            // side by side
+    case 1: return 0;                            // all one address
+    case 2: return l >> 1;                       // pairs (n, n^1)
+    case 3: return (l & 1) | (l >> 2) << 1;      // pairs (n, n^2)
+    case 4: return l >> 2;                       // groups of 4
+    case 5: return 2 * l;                        // every second
+    case 6: return 4 * l;                        // every fourth
+    case 7: return 31 - l;                       // backwards
+    case 8: return l % 2 ? -1 : l;               // even lanes
+    case 9: return l < 8 ? l : -1;               // one quarter
+    case 10: return (l * 5) & 31;                // scattered
+    case 11: return l < 16 ? 0 : 8;              // two addresses, a half warp each
+    default: return l % 2 ? 16 : 0;              // two addresses, even and odd lanes
+    }
+}
+
+template <int BYTES> __device__ unsigned load_shared(unsigned at)
+{
+    unsigned a, b = 0, c = 0, d = 0;
+    if (BYTES == 4) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(a) : "r"(at));
+    if (BYTES == 8) asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(at));
+    if (BYTES == 16)
+        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(at));
+    return a + b + c + d;
+}
+
+template <int BYTES> __device__ void store_shared(unsigned at, unsigned v)
+{
+    if (BYTES == 4) asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v));
+    if (BYTES == 8) asm volatile("st.shared.v2.u32 [%0], {%1, %1};" ::"r"(at), "r"(v));
+    if (BYTES == 16) asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(v));
+}
+
+template <int BYTES> __device__ unsigned load_global(const char *at)
+{
+    unsigned a, b = 0, c = 0, d = 0;
+    if (BYTES == 4) asm volatile("ld.global.u32 %0, [%1];" : "=r"(a) : "l"(at));
+    if (BYTES == 8) asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "l"(at));
+    if (BYTES == 16)
+        asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(at));
+    return a + b + c + d;
+}
+
+#define ARGUMENTS unsigned *out, const unsigned *in, unsigned zero
+__device__ __forceinline__ void keep(unsigned *out, unsigned v)
+{
+    if (v == 0xfffffff1u) // never: `in` holds small numbers
+        out[threadIdx.x] = v;
+}
+
+__device__ __forceinline__ unsigned tile_at(int bytes)
+{
+    extern __shared__ __align__(128) unsigned tile[];
+    (void)bytes;
+    return (unsigned)__cvta_generic_to_shared(tile);
+}
+
+template <int BYTES, int P> __global__ void shared_ld(ARGUMENTS)
+{
+    int p = place(P, (int)threadIdx.x);
+    unsigned at = tile_at(BYTES) + (unsigned)p * BYTES, v = in[0];
+    if (p >= 0)
+        for (int k = 0; k < ROUNDS; k++)
+            v = load_shared<BYTES>(at + (v & zero));
+    keep(out, v);
+}
+
+template <int BYTES, int P> __global__ void shared_st(ARGUMENTS)
+{
+    int p = place(P, (int)threadIdx.x);
+    unsigned at = tile_at(BYTES) + (unsigned)p * BYTES, v = in[0];
+    if (p >= 0)
+        for (int k = 0; k < ROUNDS; k++)
+            store_shared<BYTES>(at + (((unsigned)k + v) & zero), v + (unsigned)k);
+}
+
+// START: bytes before the first element, for phases of sectors and lines
+template <int BYTES, int P, int START> __global__ void global_ld(ARGUMENTS)
+{
+    int p = place(P, (int)threadIdx.x);
+    const char *at = (const char *)in + START + (size_t)blockIdx.x * 4096 + (size_t)p * BYTES;
+    unsigned v = zero;
+    if (p >= 0)
+        for (int k = 0; k < ROUNDS; k++)
+            v = load_global<BYTES>(at + (v & zero));
+    keep(out, v);
+}
+
+// WAYS lanes share an address; addresses lie side by side
+template <int WAYS> __global__ void shared_atomic(ARGUMENTS)
+{
+    unsigned at = tile_at(4) + threadIdx.x / WAYS * 4, v = in[0];
+    for (int k = 0; k < ROUNDS; k++)
+        asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(v) : "r"(at + (v & zero)));
+    keep(out, v);
+}
+
+template <int WAYS> __global__ void global_atomic(ARGUMENTS)
+{
+    unsigned *at = out + blockIdx.x * 32 + threadIdx.x / WAYS, v = in[0];
+    for (int k = 0; k < ROUNDS; k++)
+        asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(v) : "l"(at + (v & zero)));
+    keep(out, v);
+}
+
+template <int WAYS> __global__ void global_reduction(ARGUMENTS)
+{
+    unsigned *at = out + blockIdx.x * 32 + threadIdx.x / WAYS, v = in[0];
+    for (int k = 0; k < ROUNDS; k++)
+        asm volatile("red.global.add.u32 [%0], 1;" ::"l"(at + ((v + (unsigned)k) & zero)));
+}
+
+// SAME: all lanes use one index, else each its own
+template <int SAME> __global__ void local_array(ARGUMENTS)
+{
+    unsigned a[64], v = in[0], own = SAME ? v : v + threadIdx.x;
+    for (int k = 0; k < 64; k++)
+        a[(k + own) & 63] = k + v;
+    for (int k = 0; k < ROUNDS; k++)
+        v += a[(v + own + k) & 63];
+    keep(out, v);
+}
+
+template <int N> __global__ void load_matrix(ARGUMENTS)
+{
+    unsigned at = tile_at(16) + threadIdx.x * 16, a = in[0], b = 0, c = 0, d = 0;
+    for (int k = 0; k < ROUNDS; k++) {
+        unsigned from = at + ((a + b + c + d) & zero);
+        if (N == 1) asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(a) : "r"(from));
+        if (N == 2)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(from));
+        if (N == 4)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                         : "r"(from));
+    }
+    keep(out, a + b + c + d);
+}
+
+// BYTES a lane, 1: .cg (past L1, 16 bytes only)
+template <int BYTES, int PAST_L1> __global__ void async_copy(ARGUMENTS)
+{
+    unsigned to = tile_at(16) + threadIdx.x * BYTES, v = in[0];
+    const char *from = (const char *)in + (size_t)blockIdx.x * 4096 + threadIdx.x * BYTES;
+    for (int k = 0; k < ROUNDS; k++) {
+        if (PAST_L1)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from + (v & zero)));
+        else
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from + (v & zero)), "n"(BYTES));
+        asm volatile("cp.async.wait_all;");
+        v += load_shared<4>(to);
+    }
+    keep(out, v);
+}
+
+// What the assembler makes of one operation of the source: FP32, FP64 and FP16 instructions a thread.
+enum { DIV_F32, DIV_APPROX_F32, SQRT_F32, RCP_F32, RSQRT_F32, EXP_F32, LOG_F32, SIN_F32, POW_F32, DIV_F64, SQRT_F64, RCP_F64, REM_U32, REM_S32, DIV_U64, REM_U64, FMOD_F32 };
+
+template <int WHAT> __global__ void software(ARGUMENTS)
+{
+    unsigned v = in[threadIdx.x] + 3;
+    for (int k = 0; k < ROUNDS; k++) {
+        float x = (float)v + 1.5f, y = (float)(v & 7) + 1.25f;
+        double dx = (double)x, dy = (double)y;
+        unsigned long long w = (unsigned long long)v << 20 | 12345u;
+        switch (WHAT) {
+        case DIV_F32: v = __float_as_uint(__fdiv_rn(x, y)); break;
+        case DIV_APPROX_F32: v = __float_as_uint(__fdividef(x, y)); break;
+        case SQRT_F32: v = __float_as_uint(__fsqrt_rn(x)); break;
+        case RCP_F32: v = __float_as_uint(__frcp_rn(x)); break;
+        case RSQRT_F32: v = __float_as_uint(rsqrtf(x)); break;
+        case EXP_F32: v = __float_as_uint(expf(y)); break;
+        case LOG_F32: v = __float_as_uint(logf(x)); break;
+        case SIN_F32: v = __float_as_uint(sinf(y)); break;
+        case POW_F32: v = __float_as_uint(powf(y, 1.7f)); break;
+        case DIV_F64: v = (unsigned)__double2hiint(dx / dy); break;
+        case SQRT_F64: v = (unsigned)__double2hiint(sqrt(dx)); break;
+        case RCP_F64: v = (unsigned)__double2hiint(1.0 / dx); break;
+        case REM_U32: v = v % ((v & 7) + 3); break;
+        case REM_S32: v = (unsigned)((int)v % ((int)(v & 7) + 3)); break;
+        case DIV_U64: v = (unsigned)(w / ((v & 7) + 3)); break;
+        case REM_U64: v = (unsigned)(w % ((v & 7) + 3)); break;
+        default: v = __float_as_uint(fmodf(x, y)); break;
+        }
+        v = (v & zero) + in[(threadIdx.x + k) & 31];
+    }
+    keep(out, v);
+}
+
+struct pattern {
+    const char *name;
+    const void *kernel;
+};
+#define K(...) {#__VA_ARGS__, (const void *)__VA_ARGS__}
+#define WIDE(f, w) K(f<w,0>), K(f<w,1>), K(f<w,2>), K(f<w,3>), K(f<w,4>), K(f<w,5>), K(f<w,6>), K(f<w,7>), K(f<w,8>), K(f<w,9>), K(f<w,10>), K(f<w,11>), K(f<w,12>)
+#define WAYS(f) K(f<1>), K(f<2>), K(f<4>), K(f<8>), K(f<16>), K(f<32>)
+
+static const pattern patterns[] = {
+    WIDE(shared_ld, 8), WIDE(shared_ld, 16), WIDE(shared_st, 8), WIDE(shared_st, 16),
+    K(global_ld<8,0,0>), K(global_ld<8,0,8>), K(global_ld<16,0,0>), K(global_ld<16,0,16>), K(global_ld<16,0,64>),
+    K(global_ld<16,1,0>), K(global_ld<16,2,0>), K(global_ld<16,5,0>), K(global_ld<16,6,0>), K(global_ld<16,7,0>),
+    K(global_ld<16,8,0>), K(global_ld<16,9,0>), K(global_ld<16,10,0>), K(global_ld<16,12,0>),
+    WAYS(shared_atomic), WAYS(global_atomic), WAYS(global_reduction), K(local_array<0>), K(local_array<1>),
+    K(load_matrix<1>), K(load_matrix<2>), K(load_matrix<4>),
+    K(async_copy<4,0>), K(async_copy<8,0>), K(async_copy<16,0>), K(async_copy<16,1>),
+    K(software<0>), K(software<1>), K(software<2>), K(software<3>), K(software<4>), K(software<5>), K(software<6>),
+    K(software<7>), K(software<8>), K(software<9>), K(software<10>), K(software<11>), K(software<12>), K(software<13>),
+    K(software<14>), K(software<15>), K(software<16>)};
+
+constexpr size_t OUT_BYTES = BLOCKS * 32 * 4, IN_BYTES = BLOCKS * 4096 + 65536, TILE_BYTES = 4096;
+
+static int print_spec(const char *ptx)
+{
+    const char *comma = "";
+    std::printf("{\"ptx\": \"%s\", \"buffers\": {\"out\": {\"bytes\": %zu, \"fill\": \"zero\"}, "
+                "\"in\": {\"bytes\": %zu, \"fill\": \"zero\"}}, \"launches\": [",
+                ptx, OUT_BYTES, IN_BYTES);
+    for (const pattern &p : patterns) {
+        std::printf("%s\n {\"kernel\": \"%s\", \"grid\": [%d], \"block\": [32], \"dynamic_shared\": %zu, \"args\": "
+                    "[{\"buffer\": \"out\"}, {\"buffer\": \"in\"}, {\"u32\": 0}]}",
+                    comma, p.name, BLOCKS, TILE_BYTES);
+        comma = ",";
+    }
+    std::printf("\n]}\n");
+    return 0;
+}
+
+#define CHECK(call)                                                                      \
+    do {                                                                                 \
+        cudaError_t e_ = (call);                                                         \
+        if (e_ != cudaSuccess) {                                                         \
+            std::fprintf(stderr, "calibrate: %s: %s\n", #call, cudaGetErrorString(e_)); \
+            std::exit(3);                                                                \
+        }                                                                                \
+    } while (0)
+
+int main(int argc, char **argv)
+{
+    void *out = nullptr, *in = nullptr;
+    unsigned zero = 0;
+    if (argc == 2 && std::strcmp(argv[1], "--spec") == 0)
+        return print_spec("gpu-calibrate.ptx");
+    if (argc != 1) {
+        std::fprintf(stderr, "usage: gpu-calibrate [--spec]\n");
+        return 2;
+    }
+    CHECK(cudaMalloc(&out, OUT_BYTES));
+    CHECK(cudaMalloc(&in, IN_BYTES));
+    CHECK(cudaMemset(out, 0, OUT_BYTES));
+    CHECK(cudaMemset(in, 0, IN_BYTES));
+    for (const pattern &p : patterns) {
+        void *args[] = {&out, &in, &zero};
+        CHECK(cudaLaunchKernel(p.kernel, dim3(BLOCKS), dim3(32), args, TILE_BYTES, nullptr));
+        CHECK(cudaDeviceSynchronize());
+    }
+    std::printf("calibrate %zu kernels\n", sizeof patterns / sizeof *patterns);
+    return 0;
+}
