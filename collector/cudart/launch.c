@@ -70,10 +70,41 @@ static int code_of_fatal(enum ws_model_fatal fatal)
     }
 }
 
-static void take_result(const struct rt_work *w, const struct ws_model_launch *launch, struct ws_model_result *result)
+/* A launch of the same kernel tells no more of its lines than those before: the session stays small. */
+#define TOLD_MAX 32
+
+struct source {
+    const struct ws_model *model;
+    char path[4096];
+};
+
+static const char *source_of(void *state, uint32_t number)
+{
+    struct source *s = state;
+    uint32_t length = 0;
+    const char *path = ws_model_source_file(s->model, number, &length);
+    if (!path || length >= sizeof s->path)
+        return NULL;
+    snprintf(s->path, sizeof s->path, "%.*s", (int)length, path);
+    return s->path;
+}
+
+static void tell_instructions(const struct rt_work *w, const struct ws_model *model,
+                              const struct ws_model_launch *launch, const struct ws_model_result *result)
+{
+    struct source source = {.model = model};
+    if (w->function->told >= TOLD_MAX)
+        return;
+    w->function->told++;
+    ws_emit_instructions(rt_emit(), w->function->name, launch, result, source_of, &source);
+}
+
+static void take_result(const struct rt_work *w, const struct ws_model *model, const struct ws_model_launch *launch,
+                        struct ws_model_result *result)
 {
     int fatal = code_of_fatal(result->fatal);
     ws_emit_launch(rt_emit(), w->function->name, launch, result, rt_function_registers(w->function));
+    tell_instructions(w, model, launch, result);
     rt_flush();
     for (uint32_t k = 0; k < result->issues_n; k++)
         fprintf(stderr, "==WARPSIGHT== %s: %s (%llu times)\n", result->issues[k].is_hint ? "hint" : "error",
@@ -111,7 +142,7 @@ int rt_launch_run(const struct rt_work *w)
     err = ws_model_run(model, &launch, &result);
     rt_heap_close();
     if (err == 0) {
-        take_result(w, &launch, &result);
+        take_result(w, model, &launch, &result);
         return RT_Success;
     }
     rt_complain("model-refused", err == -WS_EUNSUP ? 1 : 2, "measure this kernel on a GPU", "not modelled: %.100s: %s",

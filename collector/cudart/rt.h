@@ -116,6 +116,7 @@ struct rt_function {
     struct rt_module *module;
     char *name; /* mangled */
     int max_dynamic_smem, carveout;
+    unsigned told; /* launches whose instructions the session has */
 };
 /* The function of a host stub or a handle; NULL. */
 struct rt_function *rt_function_find(const void *symbol);

@@ -51,6 +51,15 @@ for packing in none speed size; do
         check "a_program_with_ptx_packed_as_${packing}_runs" packed $packing
     fi
 done
+# What each line did is in the session, too: one line of the source loads and stores.
+lines() {
+    run 0 "${H}_none" add && python3 -c '
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("""SELECT f.text, i.line, sum(i.sectors) FROM instruction i JOIN kernel k ON k.id = i.kernel_id
+    JOIN text f ON f.id = i.file_id WHERE i.requests > 0 AND k.session_id = (SELECT max(id) FROM session) GROUP BY 1, 2""").fetchall()
+assert len(rows) == 1 and rows[0][0].endswith("/vec_add.cu") and rows[0][1] > 0 and rows[0][2] == 375, rows' "$WARPSIGHT_DB"
+}
+check lines_of_a_whole_program_are_told lines
 past() {
     run 0 "${H}_none" past && prints cudaErrorIllegalAddress && says "access out of bounds" && report_says model-bounds
 }

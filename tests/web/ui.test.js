@@ -722,7 +722,7 @@ test("the source of a kernel: hottest line first, by keys and in the link; the m
   // Without such facts: what gives them.
   await page.goto(`${e.url}/sessions/${measured}/kernels/${await of("vec_add")}`);
   await page.waitForSelector("#source .cmd");
-  assert.match(await page.innerText("#source"), /warpsight model --ptx[^]*-lineinfo|-lineinfo[^]*warpsight model --ptx/);
+  assert.match(await page.innerText("#source"), /-lineinfo[^]*warpsight run --model[^]*warpsight model --ptx/);
   assert.equal(await page.locator('.answerbox:has-text("Where?")').count(), 0);
   clean(page);
   await close(page);

@@ -23,10 +23,9 @@ export function HotLine({ id, k }) {
 }
 
 /** No facts of lines: which command gives them. */
-function Nothing({ k, source }) {
-  const reference = /^[a-z_0-9]+$/.exec((k.function ?? "").replace(/.*::/, ""))?.[0];
-  return html`<p class="soft">Nothing is known of this kernel's lines. Counters are of a whole kernel; the SIMT model counts each instruction, without a GPU: ${source === "modelled" ? "this session was modelled before it told of them; model it again" : "model the same launch, and its lines stand here, marked as modelled"}. Compile with <code>-lineinfo -ptx</code>, say the launch in a small JSON (<code>docs/model.md</code>), then</p>
-    <${Code} text="warpsight model --ptx kernel.ptx --spec launch.json" />${reference && html`<p class="soft">Of the reference kernels: <code>warpsight kernels model</code></p>`}`;
+function Nothing({ source }) {
+  return html`<p class="soft">Nothing is known of this kernel's lines. Counters are of a whole kernel; the SIMT model counts each instruction, without a GPU. ${source === "modelled" ? "This session was modelled before it told of them: model it again." : "Run the same program in it, compiled with "}${source !== "modelled" && html`<code>-lineinfo -cudart shared</code>: its lines then stand here, marked as modelled, where kernel and launch shape are the same.`}</p>
+    <${Code} text="warpsight run --model ./your_program" /><p class="soft">A kernel's PTX alone: <code>warpsight model --ptx kernel.ptx --spec launch.json</code>. The reference kernels: <code>warpsight kernels model</code>.</p>`;
 }
 
 const Ratio = ({ v, best }) => (v === null ? "" : html`<span class=${"num" + (best !== null && v > best * 1.1 ? " poor" : "")} title=${`${exact(v)}${best === null ? "" : `, best possible ${exact(best)}`}`}>${format(v, "1")}</span>`);
@@ -106,6 +105,6 @@ export function Source({ id, k, source }) {
   const state = useSource(id, k.id), d = state.data;
   const from = d?.from, elsewhere = from && from.kernel !== k.id;
   return html`<${Panel} id="source" title="Source" note=${from ? html`<${Mark} source=${from.source} /> what each line cost` : "What each line cost"} tools=${elsewhere && html`<a class="quiet" href=${`/sessions/${from.session}/kernels/${from.kernel}`}>session ${from.session}, ${from.name || "unnamed"}</a>`}>
-    ${embedded ? html`<p class="soft">Source is not kept in a report of one file: open the session in a daemon, <code>warpsight serve</code>.</p>` : state.error ? html`<${Why} v=${{ why: state.error.message }} />` : !d ? html`<${Loading} what="Loading the source" />` : !from ? html`<${Nothing} k=${k} source=${source} />` : html`${elsewhere && html`<p class="hint">No counter of this session tells of lines. These are of the same kernel with the same launch shape in session ${from.session}${from.source === "modelled" ? ", as the SIMT model predicts them" : ""}.</p>`}<${Lines} d=${d} k=${k} id=${id} />`}
+    ${embedded ? html`<p class="soft">Source is not kept in a report of one file: open the session in a daemon, <code>warpsight serve</code>.</p>` : state.error ? html`<${Why} v=${{ why: state.error.message }} />` : !d ? html`<${Loading} what="Loading the source" />` : !from ? html`<${Nothing} source=${source} />` : html`${elsewhere && html`<p class="hint">No counter of this session tells of lines. These are of the same kernel with the same launch shape in session ${from.session}${from.source === "modelled" ? ", as the SIMT model predicts them" : ""}.</p>`}<${Lines} d=${d} k=${k} id=${id} />`}
   <//>`;
 }
