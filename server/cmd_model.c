@@ -12,6 +12,7 @@
 enum {
     O_SPEC,
     O_PTX,
+    O_EXE,
     O_KERNEL,
     O_GPU,
     O_NAME,
@@ -30,6 +31,7 @@ enum {
 static const struct ws_option options[] = {
     [O_SPEC] = {"spec", 0, "FILE", "launches, buffers and arguments (JSON)"},
     [O_PTX] = {"ptx", 0, "FILE", "PTX text to run instead of the spec's"},
+    [O_EXE] = {"exe", 0, "FILE", "program or library whose PTX is run instead of the spec's"},
     [O_KERNEL] = {"kernel", 'k', "NAME", "only launches of this kernel"},
     [O_GPU] = {"gpu", 0, "NAME", "the GPU whose limits are assumed (default H200)"},
     [O_NAME] = {"name", 0, "NAME", "name of the session"},
@@ -108,8 +110,9 @@ static int read_budget(struct request *r, const char *value)
 
 static int read_option(struct request *r, int found, const char *value)
 {
-    const char **const texts[] = {[O_SPEC] = &r->spec,   [O_PTX] = &r->ptx,       [O_KERNEL] = &r->job.kernel,
-                                  [O_GPU] = &r->job.gpu, [O_NAME] = &r->job.name, [O_OUTPUT] = &r->output};
+    const char **const texts[] = {
+        [O_SPEC] = &r->spec,   [O_PTX] = &r->ptx,       [O_EXE] = &r->job.exe,  [O_KERNEL] = &r->job.kernel,
+        [O_GPU] = &r->job.gpu, [O_NAME] = &r->job.name, [O_OUTPUT] = &r->output};
     bool *const flags[] = {[O_LINES] = &r->as_lines,
                            [O_JSON] = &r->as_json,
                            [O_QUIET] = &r->job.is_quiet,
@@ -163,7 +166,7 @@ static int print_report(const struct request *r)
 
 static int run(struct request *r, int argc, char **argv)
 {
-    const char *exe = r->ptx ? r->ptx : r->spec ? r->spec : "reference kernels";
+    const char *exe = r->job.exe ? r->job.exe : r->ptx ? r->ptx : r->spec ? r->spec : "reference kernels";
     int status, closed;
     r->job.lines = r->as_lines ? stdout : NULL;
     status = ws_model_job_open(&r->job, exe, argc, argv);
@@ -202,7 +205,7 @@ static int read_all(struct request *r, struct ws_cli *cli, bool *is_help)
 
 int ws_cmd_model(int argc, char **argv)
 {
-    struct ws_cli cli = {.usage = "--spec FILE [--ptx FILE] [options] | --bundled [NAME…] [options]",
+    struct ws_cli cli = {.usage = "--spec FILE [--ptx FILE | --exe FILE] [options] | --bundled [NAME…] [options]",
                          .about =
                              "Run kernels' PTX on the CPU and predict what a GPU would count: requests, sectors, bank "
                              "conflicts, FLOP.\nTimes, stalls, caches and DRAM need a GPU and stay empty. "
@@ -219,6 +222,8 @@ int ws_cmd_model(int argc, char **argv)
         return status;
     if (r.is_bundled == (r.spec != NULL))
         return ws_cli_usage_error("model", "one of --spec FILE and --bundled is needed");
+    if (r.job.exe && r.ptx)
+        return ws_cli_usage_error("model", "--ptx or --exe, not both");
     if (!r.is_bundled && r.names_n > 0)
         return ws_cli_usage_error("model", "unexpected '%s'", r.names[0]);
     return run(&r, argc, argv);
@@ -239,8 +244,8 @@ int ws_cmd_kernels_model(int argc, char **argv)
     int status = read_all(&r, &cli, &is_help);
     if (status != WS_EXIT_OK || is_help)
         return status;
-    if (r.spec || r.ptx)
-        return ws_cli_usage_error(r.job.command, "--spec and --ptx belong to `warpsight model`");
+    if (r.spec || r.ptx || r.job.exe)
+        return ws_cli_usage_error(r.job.command, "--spec, --ptx and --exe belong to `warpsight model`");
     r.job.name = r.job.name ? r.job.name : "kernels-model";
     return run(&r, argc, argv);
 }

@@ -4,6 +4,7 @@
 #include "model_run.h"
 
 #include "cli.h"
+#include "model_exe.h"
 #include "model_progress.h"
 #include "model_spec.h"
 #include "paths.h"
@@ -112,6 +113,7 @@ int ws_model_job_open(struct ws_model_job *job, const char *exe, int argc, char 
     arguments = join_arguments(argc, argv, &argv_bytes);
     if (!arguments)
         return ws_cli_failed(job->command, "out of memory");
+    job->cc = device.cc_major * 10 + device.cc_minor;
     make_agent_id(job->agent_id);
     (void)gethostname(host, sizeof host - 1);
     if (!getcwd(cwd, sizeof cwd))
@@ -240,6 +242,35 @@ static const char *find_source(void *state, uint32_t number)
     return s->path;
 }
 
+/* What a GPU gives a thread at least, whatever ptxas says (all launches of the reference kernels on an H200). */
+#define LEAST_REGISTERS 16u
+
+/* Ask ptxas once for a PTX, if a launch of the spec does not say itself what it takes. */
+static void ask_ptxas(struct ws_model_job *job, const struct ws_spec *spec, const char *ptx, size_t length)
+{
+    bool is_wanted = false;
+    for (uint32_t k = 0; k < ws_spec_launches(spec); k++)
+        is_wanted |= ws_spec_registers(spec, k) == 0;
+    if (!is_wanted || ws_ptxas_run(ptx, length, &job->ptxas) == 0 || job->is_ptxas_told)
+        return;
+    job->is_ptxas_told = true;
+    ws_emit_status(job->emit, "model-registers", 0, "registers and spills are not known: they need ptxas",
+                   "put ptxas of the CUDA toolkit into PATH, or give \"registers\" in the spec", 1);
+}
+
+/* Registers of a launch from its spec or from ptxas, with its spills; 0 = not known. */
+static uint32_t registers_of(const struct ws_model_job *job, const struct ws_spec *spec, uint32_t k, const char *name,
+                             struct ws_model_launch *launch)
+{
+    const struct ws_ptxas_kernel *kernel = ws_ptxas_find(&job->ptxas, name);
+    uint32_t given = ws_spec_registers(spec, k);
+    if (given > 0 || !kernel)
+        return given;
+    if (launch->spill_bytes == 0)
+        launch->spill_bytes = kernel->spill_bytes;
+    return kernel->registers > LEAST_REGISTERS ? kernel->registers : LEAST_REGISTERS;
+}
+
 static int run_launch(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec, uint32_t k, uint32_t only,
                       const char *folder)
 {
@@ -249,9 +280,11 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     struct ws_model_launch launch;
     struct ws_progress progress = {.name = name, .is_quiet = job->is_quiet};
     struct ws_model_result result;
+    uint32_t registers;
     int err = ws_spec_launch(spec, model, k, &launch, params, error);
     if (err)
         return ws_cli_failed(job->command, "launch %u: %s", k, error);
+    registers = registers_of(job, spec, k, ws_model_kernel_name(model, launch.kernel), &launch);
     if (only != UINT32_MAX && launch.kernel != only)
         return WS_EXIT_OK;
     set_bounds(job, &progress, &launch);
@@ -276,7 +309,7 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     tell(job, name, &launch, &result);
     if (job->lines)
         print_lines(job->lines, name, &result);
-    ws_emit_launch(job->emit, ws_model_kernel_name(model, launch.kernel), &launch, &result, ws_spec_registers(spec, k));
+    ws_emit_launch(job->emit, ws_model_kernel_name(model, launch.kernel), &launch, &result, registers);
     ws_emit_instructions(job->emit, ws_model_kernel_name(model, launch.kernel), &launch, &result, find_source,
                          &sources);
     job->modelled++;
@@ -308,6 +341,20 @@ static int run_all(struct ws_model_job *job, struct ws_model *model, struct ws_s
     return status;
 }
 
+static int read_ptx(const struct ws_model_job *job, const struct ws_spec *spec, const char *path, char **ptx,
+                    size_t *length)
+{
+    char error[WS_MODEL_ERROR_BYTES] = "";
+    const char *kernel = job->kernel ? job->kernel : ws_spec_kernel(spec, 0);
+    if (job->exe) {
+        if (ws_model_exe(path, kernel, job->cc, ptx, length, error) == 0)
+            return WS_EXIT_OK;
+        return ws_cli_failed(job->command, "%s: %s", path, error);
+    }
+    *ptx = read_file(path, length);
+    return *ptx ? WS_EXIT_OK : ws_cli_failed(job->command, "cannot read %s", path);
+}
+
 int ws_model_job_spec(struct ws_model_job *job, const char *spec_path, const char *ptx_path)
 {
     char folder[WS_PATH_MAX], error[WS_MODEL_ERROR_BYTES] = "";
@@ -325,21 +372,23 @@ int ws_model_job_spec(struct ws_model_job *job, const char *spec_path, const cha
         status = ws_cli_failed(job->command, "%s: %s", spec_path, error);
         goto out;
     }
-    ptx_path = ptx_path ? ptx_path : ws_spec_ptx(spec);
+    ptx_path = job->exe ? job->exe : ptx_path ? ptx_path : ws_spec_ptx(spec);
     if (!ptx_path) {
-        status = ws_cli_failed(job->command, "no PTX: give --ptx FILE, or \"ptx\" in the spec");
+        status = ws_cli_failed(job->command, "no PTX: give --ptx FILE or --exe FILE, or \"ptx\" in the spec");
         goto out;
     }
-    ptx = read_file(ptx_path, &ptx_n);
-    if (!ptx)
-        status = ws_cli_failed(job->command, "cannot read %s", ptx_path);
-    else if (ws_model_new(ptx, ptx_n, &model, error) != 0)
+    status = read_ptx(job, spec, ptx_path, &ptx, &ptx_n);
+    if (status != WS_EXIT_OK)
+        goto out;
+    ask_ptxas(job, spec, ptx, ptx_n);
+    if (ws_model_new(ptx, ptx_n, &model, error) != 0)
         status = ws_cli_failed(job->command, "%s: %s", ptx_path, error);
     else if (ws_path_parent(ptx_path, folder) != 0)
         status = ws_cli_failed(job->command, "%s: the path is too long", ptx_path);
     else
         status = run_all(job, model, spec, folder);
 out:
+    ws_ptxas_fini(&job->ptxas);
     ws_model_free(model);
     ws_spec_free(spec);
     free(ptx);

@@ -5,6 +5,7 @@
 #define WS_SERVER_MODEL_RUN_H
 
 #include "../collector/model/emit.h"
+#include "ptxas.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@ struct ws_model_job {
     const char *kernel;  /* only launches of this kernel, or NULL */
     const char *gpu;     /* part of a board's name in gpus.def, NULL = NVIDIA H200 */
     const char *name;    /* of the session */
+    const char *exe;     /* program or library to take the PTX from, or NULL */
     uint32_t threads;
     uint64_t max_instructions;
     unsigned checks;              /* enum ws_model_check */
@@ -26,6 +28,9 @@ struct ws_model_job {
     /* filled by the functions below */
     struct ws_emit *emit;
     char agent_id[33];
+    uint32_t cc;           /* of the GPU: 90 for 9.0 */
+    struct ws_ptxas ptxas; /* of the PTX that runs, where it was asked */
+    bool is_ptxas_told;
     uint32_t modelled, refused;
     uint32_t errors, hints; /* what checks found */
     uint32_t sampled;       /* launches of which a part of the blocks ran */

@@ -499,6 +499,12 @@ static int find_kernel(const struct ws_model *model, const cJSON *name, uint32_t
     return err;
 }
 
+const char *ws_spec_kernel(const struct ws_spec *spec, uint32_t k)
+{
+    const cJSON *l = cJSON_GetArrayItem(launches(spec), (int)k);
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(l, "kernel"));
+}
+
 uint32_t ws_spec_registers(const struct ws_spec *spec, uint32_t k)
 {
     uint64_t n = 0;

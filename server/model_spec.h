@@ -43,6 +43,9 @@ int ws_spec_prepare(struct ws_spec *spec, struct ws_model *model, char *error);
 int ws_spec_launch(struct ws_spec *spec, struct ws_model *model, uint32_t k, struct ws_model_launch *launch,
                    uint8_t params[WS_SPEC_PARAMS_MAX], char *error);
 
+/* "kernel" of launch k, lent, or NULL. */
+const char *ws_spec_kernel(const struct ws_spec *spec, uint32_t k);
+
 /* "registers" of launch k; 0 = not given. */
 uint32_t ws_spec_registers(const struct ws_spec *spec, uint32_t k);
 
