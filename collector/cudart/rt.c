@@ -26,6 +26,8 @@
 
 #define COMPLAINTS 64
 #define SPOOL_PATH 4096
+/* Of each kernel; a launch is 6 KB in the session. */
+#define COUNTED_LAUNCHES 1000
 
 struct complaint {
     char *text;
@@ -124,6 +126,8 @@ static void start_session(void)
     if (!rt_device_init(rt.settings.gpu, &device))
         fprintf(stderr, "==WARPSIGHT== model: no GPU '%s' in gpus.def, the H200 is taken\n", rt.settings.gpu);
     rt.emit = ws_emit_new(&session, &device);
+    if (rt.emit)
+        ws_emit_set_limit(rt.emit, COUNTED_LAUNCHES);
     open_segment(session.session_token, agent);
     rt_flush();
 }

@@ -9,6 +9,7 @@
 
 #include "../../analyzer/access.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,9 @@ struct ws_emit {
     uint32_t strings_n, strings_cap;
     uint64_t profiles;
     uint64_t *ordinals; /* launches seen of each string id as a name */
+    uint64_t limit;     /* launches of one kernel that get counters, 0 = all */
+    bool is_limit_told;
+    uint32_t keys[WS_METRIC_COUNT]; /* string ids of the metrics' names, 0 = not yet */
     bool has_failed;
 };
 
@@ -155,6 +159,24 @@ struct ws_emit *ws_emit_new(const struct ws_emit_session *session, const struct 
     return e;
 }
 
+void ws_emit_set_limit(struct ws_emit *emit, uint64_t launches)
+{
+    emit->limit = launches;
+}
+
+/* Whether a launch of this name still gets counters. */
+static bool has_counters(struct ws_emit *e, uint32_t name)
+{
+    char text[96];
+    if (e->limit == 0 || e->ordinals[name - 1] < e->limit)
+        return true;
+    snprintf(text, sizeof text, "only the first %" PRIu64 " launches of each kernel have counters", e->limit);
+    if (!e->is_limit_told)
+        ws_emit_status(e, "model-launch-limit", 0, text, "later launches are counted as launches", 1);
+    e->is_limit_told = true;
+    return false;
+}
+
 static void put_kernel(struct ws_emit *e, uint32_t name, const struct ws_model_launch *l,
                        const struct ws_model_result *r, uint32_t regs)
 {
@@ -213,7 +235,7 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
         return;
     p.profile = p.correlation = ++emit->profiles;
     p.name = id;
-    p.ordinal = emit->ordinals[id - 1]++;
+    p.ordinal = emit->ordinals[id - 1];
     p.grid_x = launch->grid[0];
     p.grid_y = launch->grid[1];
     p.grid_z = launch->grid[2];
@@ -222,6 +244,9 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
     p.block_z = launch->block[2];
     p.dynamic_smem_bytes = launch->dynamic_smem_bytes;
     put_kernel(emit, id, launch, result, regs_per_thread);
+    if (!has_counters(emit, id))
+        return;
+    emit->ordinals[id - 1]++;
     PUT(emit, profile, WS_REC_PROFILE, &p);
     ws_model_values(&result->counts, raw);
     for (int k = 0; k < WS_METRIC_COUNT; k++) {
@@ -229,7 +254,9 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
         struct ws_rec_metric rec = {.profile = p.profile, .value = raw[k].number, .why = raw[k].why};
         if (m->kind != WS_KIND_RAW)
             continue;
-        rec.key = string_id(emit, m->key);
+        if (emit->keys[k] == 0)
+            emit->keys[k] = string_id(emit, m->key);
+        rec.key = emit->keys[k];
         PUT(emit, metric, WS_REC_METRIC, &rec);
     }
     if (result->is_sampled)

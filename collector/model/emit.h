@@ -48,6 +48,9 @@ struct ws_emit *ws_emit_new(const struct ws_emit_session *session, const struct 
 void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_model_launch *launch,
                     const struct ws_model_result *result, uint32_t regs_per_thread);
 
+/* Give counters to so many launches of each kernel only; later ones are KERNEL records. 0 = all, as at first. */
+void ws_emit_set_limit(struct ws_emit *emit, uint64_t launches);
+
 /* What each instruction of that launch did that ran: an INSTRUCTION record each.
  *   file_of  path of the source of a row's source_file, NUL-ended, lent until its next call; NULL = none */
 void ws_emit_instructions(struct ws_emit *emit, const char *name, const struct ws_model_launch *launch,

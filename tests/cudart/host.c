@@ -67,6 +67,17 @@ static int add(int n, unsigned threads)
     return 0;
 }
 
+/* More launches than get counters. */
+static int many(void)
+{
+    void *d = NULL;
+    int code = cudaMalloc(&d, 128);
+    for (int k = 0; k < 1002 && code == RT_Success; k++)
+        code = vec_add(d, d, d, 32, 32);
+    printf("%s\n", cudaGetErrorName(code));
+    return cudaFree(d);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "add";
@@ -81,6 +92,8 @@ int main(int argc, char **argv)
         return add(1001, 1001); /* one float behind each buffer */
     if (strcmp(what, "wide") == 0)
         return add(1000, 2048);
+    if (strcmp(what, "many") == 0)
+        return many();
     (void)cudaMalloc(&d, 64);
     if (strcmp(what, "deref") == 0)
         result = *(volatile int *)d;

@@ -79,6 +79,25 @@ gpu() {
 }
 check gpu_is_chosen_by_name gpu
 
+many() {
+    run 0 "${H}_none" many && prints cudaSuccess && says "1 kernel, 1002 launches" && report_says '"profiled_launches": 1000' &&
+        report_says "only the first 1000 launches of each kernel have counters"
+}
+check every_launch_is_counted_the_first_thousand_have_counters many
+exe() {
+    cat >"$scratch/k.json" <<'J'
+{"buffers": {"a": {"bytes": 4000, "fill": "iota_f32"}, "c": {"bytes": 4000}},
+ "launches": [{"kernel": "vec_add", "grid": [8], "block": [128],
+               "args": [{"buffer": "a"}, {"buffer": "a"}, {"buffer": "c"}, {"i32": 1000}]}]}
+J
+    "$W" model --exe "${H}_speed" --spec "$scratch/k.json" -q --json >"$scratch/out" 2>"$scratch/err" &&
+        [ "$(value vec_add gld_sectors)" = 250 ] || return 1
+    ! "$W" model --exe /bin/sh --spec "$scratch/k.json" -q 2>"$scratch/err" && says "/bin/sh: no device code" &&
+        ! "$W" model --exe "${H}_none" --kernel nothing --spec "$scratch/k.json" -q 2>"$scratch/err" && says "no kernel 'nothing'" &&
+        ! "$W" model --exe "${H}_none" --ptx x --spec "$scratch/k.json" -q 2>"$scratch/err" && says "not both"
+}
+check model_takes_a_kernel_out_of_a_program exe
+
 # --- with one ---
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 skip() {
