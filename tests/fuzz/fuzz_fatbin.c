@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * fuzz_fatbin.c: fatbins and ELF files from strangers, with libFuzzer (`make fuzz-fatbin`, clang). */
+ * fuzz_fatbin.c: fatbins and ELF files from strangers, with libFuzzer (`make fuzz`). */
 #include "../../collector/model/exe.h"
 #include "../../collector/model/fatbin.h"
 

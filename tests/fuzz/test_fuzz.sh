@@ -15,6 +15,7 @@ for program in "$B"/fuzz/fuzz_*; do
     corpus="$B/fuzz/corpus-$name"
     mkdir -p "$corpus"
     seeds=$(mktemp -d)
+    [ "$name" != fuzz_fatbin ] || cp tests/cudart/*.fatbin "$seeds"
     # One capture as it is (raw bytes), and its payloads with a header to be made (how fuzz_wire.c reads them).
     if [ "$name" = fuzz_wire ] && [ -x "$B/flow/make_capture" ] && "$B/flow/make_capture" "$seeds/whole"; then
         { printf '\000\377'; tail -c +65 "$seeds/whole"; } >"$seeds/raw"
