@@ -114,6 +114,9 @@ $(B)/obj/%.o: %.c | $(GENERATED)
 	$(call msg,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS_ALL) $(if $(filter server/%,$<),$(PKG_CFLAGS)) $(if $(filter $(CUDA_SRC) tests/fake_cupti/%,$<),-isystem collector/compat -isystem $(CUPTI_INC) -isystem $(CUDA_INC)) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
+# What computes numbers, and what reads foreign bytes, converts nothing silently.
+$(call obj,$(ANALYZER_SRC) $(RULE_SRC) collector/wire.c): CFLAGS_ALL += -Wconversion
+
 # The model's lane loops want the vectorizer, and PTX decides itself which products are fused. The same handlers
 # are compiled once per x86-64 level and chosen at start; elsewhere v3 and v4 are empty.
 IS_X86 := $(filter x86_64%,$(shell $(CC) -dumpmachine))

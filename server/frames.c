@@ -54,12 +54,21 @@ struct host_chunk {
 
 #define DEVICES_CACHED 64
 
+/* The last kernel of a stream: two of one stream cannot run at the same time. */
+struct stream {
+    uint32_t context, stream;
+    int64_t start_ns, end_ns; /* 0 = none yet */
+};
+#define STREAMS_HELD 64 /* of an agent; those that share a place are not compared */
+#define OVERLAP_NS 2000 /* clocks of start and end differ by less */
+#define CC_OVERLAPS 9   /* from here on a kernel may begin before the one before it ends */
+
 /* What was found lost, held back until the next flush: a file can be wrong a million times. */
 struct loss {
     const char *kind, *reason; /* literals */
     uint64_t count;
 };
-#define LOSSES_HELD 24 /* kinds times reasons that this file knows */
+#define LOSSES_HELD 48 /* kinds times reasons that this file knows */
 
 struct agent {
     char id[33];
@@ -104,6 +113,8 @@ struct ws_frames {
     struct chunk chunk[4]; /* by enum ws_activity_kind */
     struct host_chunk host[HOST_LAST - HOST_FIRST + 1];
     struct loss losses[LOSSES_HELD];
+    struct stream streams[STREAMS_HELD]; /* of the current agent */
+    uint32_t cc_major[DEVICES_CACHED];   /* of its devices; 0 = not told in this segment */
 };
 
 static uint64_t mix(uint64_t h)
@@ -404,8 +415,10 @@ static void book_frames(struct ws_frames *in, const char *reason, uint64_t count
 static int take_device(struct ws_frames *in, const struct ws_rec_device *rec)
 {
     struct agent *a = in->agent;
-    if (rec->index < DEVICES_CACHED)
+    if (rec->index < DEVICES_CACHED) {
         a->device_id[rec->index] = 0;
+        in->cc_major[rec->index] = rec->cc_major;
+    }
     return ws_store_put_device(in->store, a->session_id, a->process_id, rec);
 }
 
@@ -521,6 +534,20 @@ static bool is_span(int64_t start_ns, int64_t end_ns)
     return start_ns > 0 && end_ns >= start_ns && end_ns - start_ns < SPAN_MAX_NS;
 }
 
+/* Whether a kernel ran while the one before it in its stream did. Kernels of graphs keep no order of a stream. */
+static bool overlaps(struct ws_frames *in, const struct ws_rec_kernel *rec)
+{
+    struct stream *s = &in->streams[mix((uint64_t)rec->context << 32 | rec->stream) % STREAMS_HELD];
+    uint32_t cc = rec->device < DEVICES_CACHED ? in->cc_major[rec->device] : 0;
+    if (cc == 0 || cc >= CC_OVERLAPS || rec->graph != 0 || rec->graph_node != 0)
+        return false;
+    if (s->end_ns != 0 && s->context == rec->context && s->stream == rec->stream &&
+        rec->start_ns + OVERLAP_NS < s->end_ns && s->start_ns + OVERLAP_NS < rec->end_ns)
+        return true;
+    *s = (struct stream){rec->context, rec->stream, rec->start_ns, rec->end_ns};
+    return false;
+}
+
 static void add_span(struct ws_kernel_delta *d, int64_t span_ns)
 {
     /* Only a hostile file gets here: 292 years of kernel time. */
@@ -573,7 +600,10 @@ static int take_kernel(struct ws_frames *in, const struct ws_rec_kernel *rec)
         return err;
     e->delta.launches++;
     in->count.launches++;
-    if (is_span(rec->start_ns, rec->end_ns)) {
+    if (is_span(rec->start_ns, rec->end_ns) && overlaps(in, rec)) {
+        row.start_ns = row.end_ns = 0;
+        book(in, "kernel", "overlap", 1);
+    } else if (is_span(rec->start_ns, rec->end_ns)) {
         add_span(&e->delta, rec->end_ns - rec->start_ns);
     } else if (rec->start_ns != 0 || rec->end_ns != 0) {
         row.start_ns = row.end_ns = 0;
@@ -1114,6 +1144,8 @@ int ws_frames_segment(struct ws_frames *in, const struct ws_segment_header *head
         err = find_agent(in, header->agent_id);
     if (err != 0)
         return err;
+    memset(in->streams, 0, sizeof in->streams);
+    memset(in->cc_major, 0, sizeof in->cc_major);
     in->agent->pid = header->pid;
     in->agent->segment = header->number;
     snprintf(in->agent->token, sizeof in->agent->token, "%s", token);

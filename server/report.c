@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include "../analyzer/err.h"
+#include "../analyzer/plausible.h"
 #include "../analyzer/rules.h"
 #include "timeline_facts.h"
 
@@ -259,7 +260,7 @@ static struct ws_value stat_by_key(const struct ws_kernel *k, const char *key)
     return ws_missing(WS_WHY_NOT_COLLECTED, NULL);
 }
 
-static void finish_kernel(struct ws_kernel *k)
+static void take_means(struct ws_kernel *k)
 {
     for (size_t i = 0; i < k->stat_count; i++) {
         struct ws_stat *s = &k->stats[i];
@@ -268,6 +269,10 @@ static void finish_kernel(struct ws_kernel *k)
         /* Equal values must come out unchanged, whatever a sum of them rounds to. */
         s->mean = s->min == s->max ? ws_value_of(s->min) : ws_value_of(s->mean.number / (double)s->count);
     }
+}
+
+static void finish_kernel(struct ws_kernel *k)
+{
     /* A launch that was profiled was one, also where the activity trace is missing. */
     if (k->launches < k->profiled)
         k->launches = k->profiled;
@@ -320,6 +325,7 @@ static const struct reason reasons[] = {
     {"bad-record", "they could not be decoded", "Record and read with the same version of WarpSight."},
     {"unknown-type", "a newer collector wrote them", "Read with the version that recorded."},
     {"impossible-time", "their time stamps are impossible", ""},
+    {"overlap", "kernels of one stream ran at the same time, which this GPU cannot do", ""},
     {"name-lost", "the record with their name was lost", ""},
     {"profile-lost", "the record of their launch was lost", ""},
 };
@@ -335,6 +341,10 @@ static int load_loss(void *state, const struct ws_loss_row *row)
             r = &reasons[i];
     snprintf(message, sizeof message, "%" PRIu64 " %.60s record%s lost: %.120s", row->count, row->kind,
              row->count == 1 ? " was" : "s were", r->text);
+    if (strcmp(row->kind, "kernel") == 0 &&
+        (strcmp(r->word, "impossible-time") == 0 || strcmp(r->word, "overlap") == 0))
+        snprintf(message, sizeof message, "%" PRIu64 " launch%s without time: %.120s", row->count,
+                 row->count == 1 ? " counts" : "es count", r->text);
     if (strcmp(row->kind, "frame") == 0)
         snprintf(message, sizeof message, "%" PRIu64 " frame%s of records %s lost: %.120s", row->count,
                  row->count == 1 ? "" : "s", row->count == 1 ? "was" : "were", r->text);
@@ -532,11 +542,66 @@ int ws_report_load_timeline(struct ws_store *store, struct ws_session *session)
     return 0;
 }
 
+/* --- what cannot be --- */
+
+/* Values that break a bound of plausible.def: nothing is computed from them. The rows in the database stay.
+ *   first  the first of them, if any */
+static unsigned strike_out(struct ws_kernel *k, struct ws_implausible *first)
+{
+    struct ws_value raw[WS_METRIC_COUNT];
+    unsigned count;
+    for (int id = 0; id < WS_METRIC_COUNT; id++)
+        raw[id] = ws_missing(WS_WHY_NOT_COLLECTED, NULL);
+    /* Means are compared only where they are of the same launches: rotation counts each pass on others. */
+    for (size_t i = 0; i < k->stat_count; i++) {
+        const struct ws_stat *stat = &k->stats[i];
+        if (stat->id < WS_METRIC_COUNT && stat->count > 0 && (stat->count == k->profiled || stat->min < 0))
+            raw[stat->id] = stat->min < 0 ? ws_value_of(stat->min) : stat->mean;
+    }
+    count = ws_plausible(raw, first);
+    for (size_t i = 0; count > 0 && i < k->stat_count; i++) {
+        struct ws_stat *stat = &k->stats[i];
+        if (stat->id < WS_METRIC_COUNT && stat->count > 0 && raw[stat->id].why == WS_WHY_RANGE) {
+            stat->mean = raw[stat->id];
+            stat->count = 0;
+        }
+    }
+    return count;
+}
+
+static int finish_kernels(struct loader *l)
+{
+    struct ws_session *s = l->s;
+    struct ws_implausible first = {0};
+    const char *kernel = "";
+    char message[512];
+    uint64_t count = 0;
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        struct ws_implausible one = {0};
+        unsigned n;
+        take_means(&s->kernels[i]);
+        n = strike_out(&s->kernels[i], &one);
+        if (n > 0 && count == 0) {
+            first = one;
+            kernel = s->kernels[i].name.alias;
+        }
+        count += n;
+        finish_kernel(&s->kernels[i]);
+        if (ws_has(s->kernels[i].times.total))
+            s->total_s += s->kernels[i].times.total.number;
+    }
+    if (count == 0)
+        return 0;
+    snprintf(message, sizeof message, "%" PRIu64 " counter value%s cannot be and %s left out, first %s of %.200s: %s",
+             count, count == 1 ? "" : "s", count == 1 ? "is" : "are", ws_metric_get(first.id)->key, kernel, first.text);
+    return add_warning(l, 1, "implausible", message, "The values as they came: warpsight export --format sqlite.",
+                       count);
+}
+
 /* --- all together --- */
 
 static int load_all(struct loader *l, int64_t id)
 {
-    struct ws_session *s = l->s;
     int err = ws_store_get_session(l->store, id, load_session_row, l);
     if (err == 0)
         err = ws_store_each_process(l->store, id, load_process, l);
@@ -548,11 +613,8 @@ static int load_all(struct loader *l, int64_t id)
         err = ws_store_each_metric(l->store, id, load_metric, l);
     if (err == 0)
         err = load_ceilings(l);
-    for (size_t i = 0; err == 0 && i < s->kernel_count; i++) {
-        finish_kernel(&s->kernels[i]);
-        if (ws_has(s->kernels[i].times.total))
-            s->total_s += s->kernels[i].times.total.number;
-    }
+    if (err == 0)
+        err = finish_kernels(l);
     if (err == 0)
         err = load_warnings(l);
     return err;

@@ -10,3 +10,7 @@ $(B)/bench/%: tests/bench/%.c
 .PHONY: bench
 bench: $(PROGRAM) $(B)/web/spool_writer $(BENCH_BIN) ## measure ingest, pages, memory, log, browser, bundle against their targets (T=, MINUTES=, BASE=)
 	$(Q)B=$(B) BASE=$(BASE) MINUTES=$(or $(MINUTES),1) ALONE=$(ALONE) python3 tests/bench/bench.py $(T)
+
+.PHONY: soak
+soak: all $(B)/web/spool_writer ## the daemon for SOAK_SECONDS (600) under SOAK_RATE (20000) launches a second: memory, descriptors, WAL
+	$(Q)B=$(B) python3 tests/bench/soak.py

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """failing.py: each call that can fail, failing: once, and from then on always; in the CLI, the daemon and the
-collector. Run by test_failing.sh. The short form tries FAULT_POINTS / 6 of the calls of each kind and the first one, chosen by the
+collector. Run by test_failing.sh. The short form tries FAULT_POINTS / 10 of the calls of each kind and the first one, chosen by the
 seed; with FAULT_POINTS of 200 and more the first 200 of each kind and as many chosen ones."""
 import http.client
 import json
@@ -35,7 +35,7 @@ def points(total):
     if POINTS >= 200:
         some = set(range(1, min(total, POINTS) + 1))
         return sorted(some | {choose.randint(1, total) for _ in range(POINTS)}) if total else []
-    n = max(POINTS // 6, 1)
+    n = max(POINTS // 10, 1)
     return sorted({choose.randint(1, total) for _ in range(n)} | {1}) if total else []
 
 

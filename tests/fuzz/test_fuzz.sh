@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B="${B:-build}"
-seconds=${FUZZ_SECONDS:-4}
+seconds=${FUZZ_SECONDS:-3}
 status=0
 found=0
 for program in "$B"/fuzz/fuzz_*; do
@@ -16,6 +16,8 @@ for program in "$B"/fuzz/fuzz_*; do
     mkdir -p "$corpus"
     seeds=$(mktemp -d)
     [ "$name" != fuzz_fatbin ] || cp tests/cudart/*.fatbin "$seeds"
+    # What earlier runs found worth keeping, a file an input; a crash that was mended belongs here, too.
+    [ -d "tests/fuzz/corpus/$name" ] && cp "tests/fuzz/corpus/$name"/* "$seeds/"
     # One capture as it is (raw bytes), and its payloads with a header to be made (how fuzz_wire.c reads them).
     if [ "$name" = fuzz_wire ] && [ -x "$B/flow/make_capture" ] && "$B/flow/make_capture" "$seeds/whole"; then
         { printf '\000\377'; tail -c +65 "$seeds/whole"; } >"$seeds/raw"
@@ -39,6 +41,12 @@ PY
         printf 'GET\n/api/v1/sessions/1/kernels?sort=-mean&filter=a%%20b&limit=5\nHost: localhost:7750\nAuthorization: Bearer %s' $token >"$seeds/api"
         printf 'PUT\n/api/v1/sessions/1/note\nHost: [::1]:7750\nCookie: warpsight_7750=%s\nX-WarpSight: 1\nContent-Type: application/json\nContent-Length: 9\nOrigin: http://127.0.0.1:7750' $token >"$seeds/put"
         printf 'GET\n/sessions/1?token=%s&x=1\nHost: 127.0.0.1:7750\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: navigate\nSec-Fetch-Dest: document' $token >"$seeds/page"
+    fi
+    if [ "$name" = fuzz_text ]; then
+        for f in kernels/*.expect; do { printf '\000'; cat "$f"; } >"$seeds/${f##*/}"; done
+        sed -n 's/^WS_EXPR([^"]*"[^"]*", *[A-Z_0-9]*, *"\([^"]*\)".*/\1/p' analyzer/metrics.def | while read -r f; do
+            printf '\001%s' "$f" >"$seeds/formula-$(printf %s "$f" | cksum | tr ' ' -)"
+        done
     fi
     # Seeds of both pages of Nsight Compute, and a small export of Nsight Systems.
     if [ "$name" = fuzz_import_ncu ] || [ "$name" = fuzz_ncu ]; then

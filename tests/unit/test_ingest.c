@@ -514,6 +514,39 @@ TEST(an_impossible_time_is_a_launch_without_time)
     free(c.bytes);
 }
 
+TEST(kernels_of_one_stream_that_overlap_are_believed_only_where_they_may)
+{
+    for (uint32_t cc = 8; cc <= 9; cc++) {
+        struct capture c = {0};
+        struct ws_import out;
+        struct seen s;
+        struct ws_rec_device gpu = {.name = ws_text_of("g"), .uuid = ws_text_of("GPU-1"), .cc_major = cc};
+        struct ws_rec_kernel other;
+        char db[8];
+        capture_segment(&c, AGENT_A, 0);
+        put_greeting(&c, AGENT_A, "token", "measured");
+        put_device(&c, &gpu);
+        put_text(&c, 1, "k");
+        put_launch(&c, 1, 1, 100000, 200000);
+        put_launch(&c, 1, 1, 150000, 250000); /* while the first runs */
+        put_launch(&c, 1, 1, 199000, 300000); /* within what the clocks differ by */
+        other = a_kernel(1, 1, 150000, 250000);
+        other.stream = 8;
+        put_kernel(&c, &other);
+        other.stream = 7;
+        other.graph = 3;
+        put_kernel(&c, &other);
+        put_end(&c);
+        snprintf(db, sizeof db, "cc%u", cc);
+        CHECK_INT(import(&c, db, &out, &s), 0);
+        CHECK_INT(s.launches, 5);
+        CHECK_INT(s.timed, cc == 8 ? 4 : 5);
+        CHECK_INT(s.lost, cc == 8 ? 1 : 0);
+        CHECK_INT(s.activity_rows, 5);
+        free(c.bytes);
+    }
+}
+
 TEST(a_record_with_fields_that_do_not_fit_costs_its_frame)
 {
     struct capture c = {0};
