@@ -31,6 +31,8 @@ CUDA_INC := $(firstword $(foreach d,include targets/x86_64-linux/include targets
 CUPTI_INC := $(firstword $(foreach d,$(CUDA_INC) $(CUDA_HOME)/extras/CUPTI/include,$(if $(wildcard $(d)/cupti_range_profiler.h),$(d))))
 NVCC := $(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null))
 HAVE_CUPTI := $(if $(CUPTI_INC),1)
+# For --version: "13.0", or that there is none.
+CUDA_TEXT := $(or $(if $(CUPTI_INC),$(shell awk '$$2 == "CUDA_VERSION" { printf "%d.%d", $$3 / 1000, $$3 % 1000 / 10; exit }' $(CUDA_INC)/cuda.h 2>/dev/null)),none: without the collector)
 PKGS := sqlite3 libcjson libmicrohttpd
 # Goals that need no library must not fail for want of one; checked where they are used.
 have_pkgs = $(shell pkg-config --exists $(PKGS) 2>/dev/null && echo 1)
@@ -97,7 +99,7 @@ $(B)/gen/scorecard_text.h: $(SCORECARD) Makefile
 	$(Q)mkdir -p $(@D) && { echo "/* generated from $(SCORECARD) */"; echo '#define WS_SCORECARD_NAME "$(notdir $(SCORECARD:-scorecard.txt=))"'; echo "static const char *const scorecard_lines[] = {"; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/",/' $(SCORECARD) /dev/null; echo '""};'; } >$@
 
 $(B)/gen/version.h: .FORCE
-	$(Q)mkdir -p $(@D) && printf '/* generated */\n#define WS_VERSION "%s"\n#define WS_GIT_COMMIT "%s"\n' '$(VERSION)' '$(GIT_COMMIT)' >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; }
+	$(Q)mkdir -p $(@D) && printf '/* generated */\n#define WS_VERSION "%s"\n#define WS_GIT_COMMIT "%s"\n#define WS_BUILD_CUDA "%s"\n' '$(VERSION)' '$(GIT_COMMIT)' '$(CUDA_TEXT)' >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; }
 .PHONY: .FORCE
 .FORCE:
 
@@ -207,7 +209,7 @@ golden: test-build $(GOLDEN) ## rewrite the golden files of the tests; read the 
 BUNDLE := $(B)/bundle
 GPU_PROGRAMS := $(addprefix $(B)/gpu-,cases calibrate calibrate.ptx)
 GLIBC := linux-vdso|ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.so|libresolv\.so|libutil\.so
-.PHONY: bundle dist install
+.PHONY: bundle dist install deb pages
 bundle: all $(if $(NVCC),$(GPU_PROGRAMS)) ## relocatable tree build/bundle/: program, collector, kernels, libraries
 	$(call msg,BUNDLE,$(BUNDLE))
 	$(Q)rm -rf $(BUNDLE) && mkdir -p $(BUNDLE)/lib $(BUNDLE)/kernels
@@ -221,12 +223,26 @@ dist: bundle ## build/warpsight-VERSION-linux-x86_64.tar.gz of the bundle
 	$(call msg,TAR,$(B)/warpsight-$(VERSION)-linux-x86_64.tar.gz)
 	$(Q)tar -C $(B) --sort=name --owner=0 --group=0 --transform 's,^bundle,warpsight-$(VERSION),' -czf $(B)/warpsight-$(VERSION)-linux-$$(uname -m).tar.gz bundle
 
-install: all ## into PREFIX (default /usr/local), under DESTDIR
+PAGES := $(B)/pages
+pages: $(PROGRAM) ## man pages and completions for bash and zsh in build/pages/, from the tables of --help
+	$(call msg,PAGES,$(PAGES))
+	$(Q)packaging/pages.sh $(PROGRAM) $(PAGES) $(VERSION)
+
+deb: all ## build/warpsight_VERSION_ARCH.deb, of what `make install PREFIX=/usr` installs
+	$(call msg,DEB,$(B))
+	$(Q)rm -rf $(B)/deb && $(MAKE) --no-print-directory install DESTDIR=$(B)/deb PREFIX=/usr && packaging/deb.sh $(B)/deb $(B) $(VERSION)
+
+install: all pages ## into PREFIX (default /usr/local), under DESTDIR
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/warpsight $(DESTDIR)$(PREFIX)/share/warpsight/kernels
 	$(Q)install -m 755 $(PROGRAM) $(wildcard $(KERNELS)) $(DESTDIR)$(PREFIX)/bin/
 	$(Q)install -m 755 $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO)) $(DESTDIR)$(PREFIX)/lib/warpsight/
 	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/warpsight/model && install -m 755 $(CUDART_SO) $(DESTDIR)$(PREFIX)/lib/warpsight/model/
 	$(Q)install -m 644 kernels/*.expect $(DESTDIR)$(PREFIX)/share/warpsight/kernels/
+	$(Q)install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/doc/warpsight
+	$(Q)install -m 644 $(PAGES)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	$(Q)install -m 644 $(PAGES)/bash/warpsight $(DESTDIR)$(PREFIX)/share/bash-completion/completions/
+	$(Q)install -m 644 $(PAGES)/zsh/_warpsight $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
+	$(Q)install -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/warpsight/copyright
 	$(Q)install -d $(DESTDIR)$(PREFIX)/share/systemd/user && sed 's|/usr/local|$(PREFIX)|' server/warpsight.service >$(DESTDIR)$(PREFIX)/share/systemd/user/warpsight.service
 
 # --- chores --------------------------------------------------------------------------------------

@@ -64,6 +64,20 @@ static int print_help(const struct ws_cli *cli)
     return WS_CLI_HELP;
 }
 
+/* The same for packaging/pages.sh, one fact a line, cells parted by tabs: man pages and completions are made of it. */
+static int print_description(const struct ws_cli *cli)
+{
+    printf("usage\t%s\n", cli->usage);
+    for (const char *line = cli->about; line && *line;) {
+        size_t n = strcspn(line, "\n");
+        printf("about\t%.*s\n", (int)n, line);
+        line += n + (line[n] != 0);
+    }
+    for (const struct ws_option *o = cli->options; o->name; o++)
+        printf("option\t%s\t%c\t%s\t%s\n", o->name, o->letter ? o->letter : '-', o->arg ? o->arg : "-", o->doc);
+    return WS_CLI_HELP;
+}
+
 /* --- parse --- */
 
 static int long_option(struct ws_cli *cli, const char *word, const char **value)
@@ -73,6 +87,8 @@ static int long_option(struct ws_cli *cli, const char *word, const char **value)
     const char *command = cli->argv[0];
     if (n == 4 && memcmp(word, "help", 4) == 0)
         return print_help(cli);
+    if (n == 8 && memcmp(word, "describe", 8) == 0)
+        return print_description(cli);
     for (int i = 0; cli->options[i].name; i++) {
         const struct ws_option *o = &cli->options[i];
         if (strlen(o->name) != n || memcmp(o->name, word, n) != 0)

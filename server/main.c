@@ -3,10 +3,28 @@
  * Add a command: cmd_<name>.c, a line in cmd.h, a row in the table below. */
 #include "cli.h"
 #include "cmd.h"
+#include "store.h"
 #include "version.h"
 
+#include <cjson/cJSON.h>
+#include <microhttpd.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
+
+#ifdef __clang__
+#define COMPILER __VERSION__ /* says "Clang" itself */
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+#if defined(__x86_64__)
+#define MACHINE "x86_64"
+#elif defined(__aarch64__)
+#define MACHINE "aarch64"
+#else
+#define MACHINE "another machine"
+#endif
 
 struct command {
     const char *name;
@@ -21,8 +39,8 @@ static const struct command commands[] = {
     {"report", ws_cmd_report, "what each kernel of a session did, and what to change"},
     {"diff", ws_cmd_diff, "two sessions, kernel by kernel, and a gate for CI"},
     {"baseline", ws_cmd_baseline, "names for sessions to compare with"},
-    {"export", ws_cmd_export, "a session as CSV, JSON, capture or SQLite file"},
-    {"import", ws_cmd_import, "read a capture file into the database"},
+    {"export", ws_cmd_export, "a session as a file: CSV, JSON, Markdown, trace, pprof, roofline, capture"},
+    {"import", ws_cmd_import, "read captures and files of other profilers into the database"},
     {"kernels", ws_cmd_kernels, "the reference kernels and their known answers"},
     {"ceilings", ws_cmd_ceilings, "measure what this GPU can do: the roofs of every roofline"},
     {"occupancy", ws_cmd_occupancy, "what fits on an SM, what limits it, and what if"},
@@ -41,6 +59,30 @@ static int help(void)
     for (size_t i = 0; i < COMMANDS; i++)
         printf("  %-10s %s\n", commands[i].name, commands[i].line);
     printf("\n  warpsight COMMAND --help tells more; warpsight --version says which one this is\n");
+    return ws_cli_finish("", WS_EXIT_OK);
+}
+
+/* For packaging/pages.sh, as every command's --describe (cli.c). */
+static int describe(void)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("command\t%s\t%s\n", commands[i].name, commands[i].line);
+    return ws_cli_finish("", WS_EXIT_OK);
+}
+
+/* Which program this is, and what it was built from: for a bug report. */
+static int version(void)
+{
+    printf("warpsight %s (%s)\n", WS_VERSION, WS_GIT_COMMIT);
+    printf("compiler       %s, %s\n", COMPILER, MACHINE);
+    printf("SQLite         %s, built with %s\n", sqlite3_libversion(), SQLITE_VERSION);
+    printf("libmicrohttpd  %s, built with %x.%x.%x\n", MHD_get_version(), MHD_VERSION >> 24, MHD_VERSION >> 16 & 0xff,
+           MHD_VERSION >> 8 & 0xff);
+    printf("cJSON          %s, built with %d.%d.%d\n", cJSON_Version(), CJSON_VERSION_MAJOR, CJSON_VERSION_MINOR,
+           CJSON_VERSION_PATCH);
+    printf("zlib           %s, built with %s\n", zlibVersion(), ZLIB_VERSION);
+    printf("CUDA toolkit   %s\n", WS_BUILD_CUDA);
+    printf("database       schema %d\n", ws_store_schema_version());
     return ws_cli_finish("", WS_EXIT_OK);
 }
 
@@ -64,10 +106,10 @@ int main(int argc, char **argv)
         return ws_cli_usage_error("", "no command given");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return help();
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("warpsight %s (%s)\n", WS_VERSION, WS_GIT_COMMIT);
-        return ws_cli_finish("", WS_EXIT_OK);
-    }
+    if (strcmp(argv[1], "--version") == 0)
+        return version();
+    if (strcmp(argv[1], "--describe") == 0)
+        return describe();
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return ws_cli_finish(argv[1], commands[i].run(argc - 1, argv + 1));
