@@ -9,7 +9,7 @@ static bool is_checked(const struct code_ins *i)
 {
     bool is_access = i->op == OP_ld_any || i->op == OP_st_any || i->op == OP_ld_global_b32 ||
                      i->op == OP_st_global_b32 || i->op == OP_ld_shared_b32 || i->op == OP_st_shared_b32 ||
-                     i->op == OP_atom || i->op == OP_cp_async;
+                     i->op == OP_atom || i->op == OP_cp_async || i->op == OP_ldmatrix;
     return is_access && (i->space == PTX_SPACE_GENERIC || i->space == PTX_SPACE_GLOBAL || i->space == PTX_SPACE_SHARED);
 }
 

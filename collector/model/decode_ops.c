@@ -240,6 +240,8 @@ static uint8_t boolean_of(const struct builder *b, uint32_t k)
 }
 
 /* setp.cmp{.bool}{.ftz}.type p{|q}, a, b{, c} and set.cmp{.bool}.dtype.type d, a, b{, c} */
+static bool decode_simple(struct builder *b);
+
 static bool decode_setp(struct builder *b)
 {
     bool is_set = token_is(b, 0, "set");
@@ -249,6 +251,8 @@ static bool decode_setp(struct builder *b)
     uint16_t op;
     bool swap;
     uint32_t hidden = 0;
+    if (is_set && (t == PTX_F16X2 || t == PTX_BF16X2)) /* a value in each half */
+        return decode_simple(b);
     if (!comparison(b, 1, t, &op, &swap))
         return false;
     b->now.boolean = boolean_of(b, 2);
@@ -813,6 +817,28 @@ static bool decode_isspacep(struct builder *b)
 }
 
 /* cp.async.ca.shared.global [to], [from], 16{, bytes}; and the group operations, which find it done. */
+/* ldmatrix.sync.aligned.m8n8.x1|x2|x4{.trans}{.shared}.b16: type2 = matrices, boolean = transposed. */
+static bool decode_ldmatrix(struct builder *b)
+{
+    static const char *const counts[] = {"x1", "x2", "x4", NULL};
+    const struct ptx_operand *e;
+    int n = index_of(b, 4, counts);
+    if (n < 0 || !decode_has(b, "m8n8") || !decode_has(b, "b16") || b->in->guard != PTX_NO_REG)
+        return false;
+    b->now.space = PTX_SPACE_SHARED;
+    b->now.type2 = (uint8_t)(1 << n);
+    b->now.boolean = decode_has(b, "trans");
+    b->now.bytes = b->now.count_bytes = 16;
+    b->now.vec = 1;
+    b->now.stat = b->code->stats_n++;
+    e = elements_of(b, decode_operand(b, 0), b->now.type2);
+    for (uint32_t k = 0; e && k < b->now.type2; k++)
+        b->now.d[k] = decode_dest(b, &e[k], 4);
+    decode_address(b, decode_operand(b, 1));
+    decode_emit(b, OP_ldmatrix);
+    return true;
+}
+
 static bool decode_cp(struct builder *b)
 {
     const struct ptx_operand *from, *n;
@@ -993,6 +1019,7 @@ static const struct {
     {"red", decode_atom},
     {"isspacep", decode_isspacep},
     {"cp", decode_cp},
+    {"ldmatrix", decode_ldmatrix},
     {"bra", decode_bra},
     {"brx", decode_brx},
     {"ret", decode_ret},

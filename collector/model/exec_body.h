@@ -190,6 +190,31 @@ static inline uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, bool a_signed, b
     return c;
 }
 
+static inline uint32_t byte_differences(uint32_t a, uint32_t b)
+{
+    uint32_t r = 0;
+    for (int k = 0; k < 32; k += 8) {
+        uint32_t x = a >> k & 255u, y = b >> k & 255u;
+        r |= (x > y ? x - y : y - x) << k;
+    }
+    return r;
+}
+
+enum pair_op { PAIR_ADD, PAIR_MIN_U, PAIR_MAX_U, PAIR_MIN_S, PAIR_MAX_S };
+
+static inline uint32_t pair_half(uint32_t a, uint32_t b, enum pair_op op)
+{
+    bool is_less = op == PAIR_MIN_S || op == PAIR_MAX_S ? (int16_t)a < (int16_t)b : (uint16_t)a < (uint16_t)b;
+    if (op == PAIR_ADD)
+        return (a + b) & 0xffffu;
+    return ((op == PAIR_MIN_U || op == PAIR_MIN_S) == is_less ? a : b) & 0xffffu;
+}
+
+static inline uint32_t both_halves(uint32_t a, uint32_t b, enum pair_op op)
+{
+    return pair_half(a, b, op) | pair_half(a >> 16, b >> 16, op) << 16;
+}
+
 static inline uint32_t mask_bits(uint32_t from, uint32_t n)
 {
     uint64_t ones = n > 31 ? UINT32_MAX : (1ull << n) - 1;

@@ -247,6 +247,12 @@ static void check_access(struct warp *w, const struct code_ins *i)
         check_shared(w, i, addr, w->mask, bytes, false, true);
         return;
     }
+    if (i->op == OP_ldmatrix) {
+        for (int l = 0; l < 32; l++)
+            (void)window_of(&addr[l]);
+        check_shared(w, i, addr, w->mask & matrix_lanes(i), bytes, true, false);
+        return;
+    }
     if (i->space == PTX_SPACE_GENERIC) {
         for (int l = 0; l < 32; l++) {
             uint8_t space = window_of(&addr[l]);

@@ -563,6 +563,40 @@ static void op_atom(struct warp *w, const struct code_ins *i)
         store_lanes(w, i, 0, old);
 }
 
+/* Lanes that give ldmatrix an address: 8 for each matrix. */
+static inline uint32_t matrix_lanes(const struct code_ins *i)
+{
+    return i->type2 == 4 ? UINT32_MAX : (1u << (8 * i->type2)) - 1;
+}
+
+/* ldmatrix: lane 8m + r has the address of row r (16 bytes) of matrix m; lane l gets two neighbours of row l / 4, or
+ * of column l / 4 when transposed. */
+static void op_ldmatrix(struct warp *w, const struct code_ins *i)
+{
+    uint64_t addr[32];
+    uint16_t rows[32][8] = {{0}};
+    uint32_t good;
+    lane_addresses(w, i, addr);
+    for (int l = 0; l < 32; l++)
+        (void)window_of(&addr[l]);
+    good = resolve(w, i, PTX_SPACE_SHARED, addr, w->mask & matrix_lanes(i));
+    for (uint32_t m = good; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        memcpy(rows[l], host(addr[l]), sizeof rows[l]);
+    }
+    for (uint32_t k = 0; k < i->type2; k++) {
+        uint32_t temp[32];
+        for (uint32_t l = 0; l < 32; l++) {
+            uint32_t line = l / 4, pair = l % 4 * 2;
+            uint32_t low = i->boolean ? rows[8 * k + pair][line] : rows[8 * k + line][pair];
+            uint32_t high = i->boolean ? rows[8 * k + pair + 1][line] : rows[8 * k + line][pair + 1];
+            temp[l] = low | high << 16;
+        }
+        if (i->d[k] != CODE_NONE)
+            store_32(w, i->d[k], temp);
+    }
+}
+
 /* cp.async: done at once; the wait group finds it done. s[0]: address in global memory, s[1]: bytes to copy. */
 static void op_cp_async(struct warp *w, const struct code_ins *i)
 {

@@ -5,6 +5,7 @@
 #define WS_COLLECTOR_MODEL_HALF_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -93,6 +94,22 @@ static inline uint32_t bf2_op(uint32_t a, uint32_t b, uint32_t c, enum half_op o
     double hi = half_compute((double)bf16_to_float((uint16_t)(a >> 16)), (double)bf16_to_float((uint16_t)(b >> 16)),
                              (double)bf16_to_float((uint16_t)(c >> 16)), op);
     return (uint32_t)float_to_bf16((float)hi) << 16 | float_to_bf16((float)lo);
+}
+
+/* set.CMP.f16x2.f16x2: 1.0 in each half whose comparison is among these, else 0. */
+enum half_order { HALF_LT = 1, HALF_EQ = 2, HALF_GT = 4, HALF_NAN = 8 };
+
+static inline uint32_t half2_set(uint32_t a, uint32_t b, unsigned wanted, bool is_bf16)
+{
+    uint32_t r = 0;
+    for (int k = 0; k < 32; k += 16) {
+        uint16_t x = (uint16_t)(a >> k), y = (uint16_t)(b >> k);
+        double p = is_bf16 ? (double)bf16_to_float(x) : half_to_double(x);
+        double q = is_bf16 ? (double)bf16_to_float(y) : half_to_double(y);
+        unsigned order = p < q ? HALF_LT : p > q ? HALF_GT : p == q ? HALF_EQ : HALF_NAN;
+        r |= (order & wanted ? (is_bf16 ? 0x3f80u : 0x3c00u) : 0u) << k;
+    }
+    return r;
 }
 
 #endif

@@ -13,7 +13,7 @@
 
 static enum ws_model_kind kind_of(const struct code_ins *i, uint32_t generic_row)
 {
-    bool is_load = i->op == OP_ld_any || i->op == OP_ld_global_b32 || i->op == OP_ld_shared_b32;
+    bool is_load = i->op == OP_ld_any || i->op == OP_ld_global_b32 || i->op == OP_ld_shared_b32 || i->op == OP_ldmatrix;
     uint8_t space = i->space;
     if (i->op == OP_cp_async)
         return WS_MODEL_ASYNC_COPY;

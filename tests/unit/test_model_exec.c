@@ -138,6 +138,17 @@ static const struct lane_case lane_cases[] = {
     {"mov.b32 %f1, %r2; cvt.rn.f16.f32 %h1, %f1; cvt.f32.f16 %f2, %h1; mov.b32 %r3, %f2;", 0x477fe000u, 0x477fe000u},
     {"mov.b32 %f1, %r2; cvt.rn.bf16.f32 %h1, %f1; cvt.u32.u16 %r3, %h1;", 0x3f808001u, 0x3f81},
     {"mov.b32 %f1, %r2; cvt.rn.f16x2.f32 %r3, %f1, 0f3F800000;", 0x40000000u, 0x40003c00u},
+    {"set.eq.f16x2.f16x2 %r3, %r2, 0x3c003c00;", 0x3c004000u, 0x3c000000u},
+    {"set.ne.f16x2.f16x2 %r3, %r2, 0x3c003c00;", 0x7e004000u, 0x00003c00u}, /* a NaN is not unequal, but: */
+    {"set.neu.f16x2.f16x2 %r3, %r2, 0x3c003c00;", 0x7e003c00u, 0x3c000000u},
+    {"set.ge.bf16x2.bf16x2 %r3, %r2, 0x3f803f80;", 0x40003f00u, 0x3f800000u},
+    {"add.u16x2 %r3, %r2, 0x00010001;", 0xffff0005u, 0x00000006u},
+    {"min.s16x2 %r3, %r2, 0x00010001;", 0xffff0005u, 0xffff0001u},
+    {"max.s16x2 %r3, %r2, 0x00010001;", 0xffff0005u, 0x00010005u},
+    {"min.u16x2 %r3, %r2, 0x00010001;", 0xffff0005u, 0x00010001u},
+    {"max.u16x2 %r3, %r2, 0x00010001;", 0xffff0005u, 0xffff0005u},
+    {"vabsdiff4.u32.u32.u32 %r3, %r2, 0x01020304, 0;", 0x04030201u, 0x03010103u},
+    {"vabsdiff4.u32.u32.u32.add %r3, %r2, 0x01020304, 100;", 0x04030201u, 108},
     {"fma.rn.f16x2 %r3, %r2, %r2, %r2;", 0x3c004000u, 0x40004600u},
     {"cvt.u16.u32 %h1, %r2; add.f16 %h1, %h1, %h1; cvt.u32.u16 %r3, %h1;", 0x3c00, 0x4000},
     {"mov.b32 %f1, %r2; min.f32 %f2, %f1, 0f3F800000; mov.b32 %r3, %f2;", 0x7fc00000u, 0x3f800000u},
@@ -320,6 +331,42 @@ TEST(indexed_branch)
 }
 
 /* Reverse a block through shared memory: wrong without the barrier between the warps. */
+/* Element (r, c) of matrix m is 64 m + 8 r + c, rows of 16 bytes side by side. */
+TEST(ldmatrix_gives_fragments_and_counts_a_round_a_matrix)
+{
+    static const char fill[] = ".shared .align 16 .b8 s[512];\n";
+    static const char body[] = "mov.u32 %r9, s; shl.b32 %r10, %r1, 4; add.u32 %r10, %r9, %r10; shl.b32 %r11, %r1, 3;\n"
+                               "mov.u32 %r12, 0;\n"
+                               "F: add.u32 %r13, %r11, %r12; cvt.u16.u32 %h1, %r13; shl.b32 %r14, %r12, 1;\n"
+                               "add.u32 %r14, %r10, %r14; st.shared.u16 [%r14], %h1; add.u32 %r12, %r12, 1;\n"
+                               "setp.lt.u32 %p1, %r12, 8; @%p1 bra F; bar.warp.sync -1;\n";
+    static const char plain[] = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3, %r4, %r5, %r6}, [%r10];"
+                                "st.global.u32 [%rd3], %r3; st.global.u32 [%rd3+128], %r4; "
+                                "st.global.u32 [%rd3+256], %r5; st.global.u32 [%rd3+384], %r6;";
+    static const char turned[] = "ldmatrix.sync.aligned.m8n8.x1.trans.shared::cta.b16 {%r3}, [%r10];" OUT32("%r3");
+    char both[4096];
+    struct run r = {0};
+    snprintf(both, sizeof both, "%s%s", body, plain);
+    run_ptx(kernel_text(fill, both, ""), &r, 1, 32);
+    REQUIRE(r.err == 0);
+    for (uint32_t m = 0; m < 4; m++)
+        for (uint32_t l = 0; l < 32; l++) {
+            uint32_t first = 64 * m + 8 * (l / 4) + l % 4 * 2;
+            CHECK_INT(r.out[32 * m + l], first | (first + 1) << 16);
+        }
+    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].requests, 1);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].wavefronts, 4);
+    snprintf(both, sizeof both, "%s%s", body, turned);
+    run_ptx(kernel_text(fill, both, ""), &r, 1, 32);
+    REQUIRE(r.err == 0);
+    for (uint32_t l = 0; l < 32; l++) {
+        uint32_t first = 8 * (l % 4 * 2) + l / 4;
+        CHECK_INT(r.out[l], first | (first + 8) << 16);
+    }
+    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].wavefronts, 1);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].lanes, 8);
+}
+
 TEST(barriers_order_the_warps)
 {
     static struct run r;
