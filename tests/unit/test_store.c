@@ -283,6 +283,7 @@ TEST(what_instructions_did_adds_up_and_stands_for_the_same_launch_in_other_sessi
     struct ws_rec_instruction rec = {.code = WS_CODE_PTX, .at = 7, .space = WS_SPACE_GLOBAL, .line = 3};
     struct told told = {0, 0, 0, 0};
     struct ws_store *s;
+    struct ws_store *copy;
     int64_t process;
     int64_t known;
     int64_t alike;
@@ -319,7 +320,13 @@ TEST(what_instructions_did_adds_up_and_stands_for_the_same_launch_in_other_sessi
     CHECK_INT(found, known);
     CHECK_INT(ws_store_find_instructions(s, other_shape, &found, &session), -WS_ENOENT);
     REQUIRE(ws_store_commit(s) == 0);
-    /* They go with their session. */
+    /* A copy of the session has them, with their texts; they go with their session. */
+    CHECK_INT(ws_store_copy_session(s, session, scratch_file("copy")), 0);
+    REQUIRE(open_store(&copy, scratch_file("copy"), WS_STORE_READ) == 0);
+    memset(&told, 0, sizeof told);
+    CHECK_INT(ws_store_each_instruction(copy, known, count_instruction, &told), 0);
+    CHECK_INT(told.rows, 2);
+    ws_store_close(copy);
     CHECK_INT(ws_store_delete_session(s, session), 0);
     CHECK_INT(ws_store_find_instructions(s, alike, &found, &session), -WS_ENOENT);
     ws_store_close(s);
