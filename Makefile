@@ -38,6 +38,8 @@ PKGS := sqlite3 libcjson libmicrohttpd
 have_pkgs = $(shell pkg-config --exists $(PKGS) 2>/dev/null && echo 1)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+# Its functions are looked up when `warpsight push` runs: only the header is needed, and only for that command.
+PQ_CFLAGS := $(shell pkg-config --cflags libpq 2>/dev/null)
 
 # --- sources -------------------------------------------------------------------------------------
 ANALYZER_SRC := $(sort $(wildcard analyzer/*.c))
@@ -82,9 +84,9 @@ $(B)/gen/rules_list.h: $(RULE_SRC) Makefile
 	$(call msg,GEN,$@)
 	$(Q)mkdir -p $(@D) && { echo "/* generated: one row per file in analyzer/rules */"; for f in $(notdir $(basename $(RULE_SRC))); do echo "WS_RULE($$f)"; done; } >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; touch $@; }
 
-$(B)/gen/schema_sql.h: server/schema.sql Makefile
+$(B)/gen/%_sql.h: server/%.sql Makefile
 	$(call msg,GEN,$@)
-	$(Q)mkdir -p $(@D) && { echo "/* generated from server/schema.sql */"; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; } >$@
+	$(Q)mkdir -p $(@D) && { echo "/* generated from $< */"; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $<; } >$@
 
 # The expected counters travel inside the program: `warpsight kernels verify` works anywhere.
 EXPECT := $(sort $(wildcard kernels/*.expect))
@@ -109,12 +111,12 @@ $(B)/gen/web_files.h: .FORCE
 	$(Q)mkdir -p $(@D) && { echo '/* generated */'; for f in $(WEB_DIST); do case $$f in *.html) n=HTML ;; *.js) n=JS ;; *) n=CSS ;; esac; echo "#define WS_WEB_$$n \"$$f\""; done; } >$@.tmp && { cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@; }
 $(B)/obj/server/assets.o: $(WEB_DIST)
 
-GENERATED := $(B)/gen/expect_list.h $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/scorecard_text.h $(B)/gen/version.h $(B)/gen/web_files.h
+GENERATED := $(B)/gen/expect_list.h $(B)/gen/push_schema_sql.h $(B)/gen/rules_list.h $(B)/gen/schema_sql.h $(B)/gen/scorecard_text.h $(B)/gen/version.h $(B)/gen/web_files.h
 
 # --- compile -------------------------------------------------------------------------------------
 $(B)/obj/%.o: %.c | $(GENERATED)
 	$(call msg,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS_ALL) $(if $(filter server/%,$<),$(PKG_CFLAGS)) $(if $(filter $(CUDA_SRC) tests/fake_cupti/%,$<),-isystem collector/compat -isystem $(CUPTI_INC) -isystem $(CUDA_INC)) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS_ALL) $(if $(filter server/%,$<),$(PKG_CFLAGS)) $(if $(filter server/pq.c server/push.c,$<),$(PQ_CFLAGS)) $(if $(filter $(CUDA_SRC) tests/fake_cupti/%,$<),-isystem collector/compat -isystem $(CUPTI_INC) -isystem $(CUDA_INC)) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 # What computes numbers, and what reads foreign bytes, converts nothing silently.
 $(call obj,$(ANALYZER_SRC) $(RULE_SRC) collector/wire.c): CFLAGS_ALL += -Wconversion

@@ -290,8 +290,11 @@ static void kernel_totals(struct ws_call *call)
     if (err == 0)
         err = ws_store_each_kernel(store, id, take_kernel, t);
     if (err == 0) {
-        fprintf(call->out, "# HELP warpsight_kernel_seconds_total Time of a kernel in the newest session.\n"
-                           "# TYPE warpsight_kernel_seconds_total counter\n");
+        fprintf(
+            call->out,
+            "# HELP warpsight_kernel_seconds_total Time of a kernel in the newest session, without launches that were "
+            "replayed for counters.\n"
+            "# TYPE warpsight_kernel_seconds_total counter\n");
         for (size_t i = 0; i < t->count; i++) {
             fputs("warpsight_kernel_seconds_total", call->out);
             labels(call->out, t, &t->shown[i]);

@@ -23,6 +23,7 @@ ws_cmd ws_cmd_kernels;
 ws_cmd ws_cmd_kernels_model; /* of ws_cmd_kernels; its argv[0] is "kernels model" */
 ws_cmd ws_cmd_model;
 ws_cmd ws_cmd_occupancy;
+ws_cmd ws_cmd_push;
 ws_cmd ws_cmd_run;
 ws_cmd ws_cmd_serve;
 

@@ -41,6 +41,7 @@ static const struct command commands[] = {
     {"baseline", ws_cmd_baseline, "names for sessions to compare with"},
     {"export", ws_cmd_export, "a session as a file: CSV, JSON, Markdown, trace, pprof, roofline, capture"},
     {"import", ws_cmd_import, "read captures and files of other profilers into the database"},
+    {"push", ws_cmd_push, "sessions into a database that many machines share (PostgreSQL)"},
     {"kernels", ws_cmd_kernels, "the reference kernels and their known answers"},
     {"ceilings", ws_cmd_ceilings, "measure what this GPU can do: the roofs of every roofline"},
     {"occupancy", ws_cmd_occupancy, "what fits on an SM, what limits it, and what if"},

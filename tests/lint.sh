@@ -154,7 +154,7 @@ tidy_one() {
 
 check_tidy() {
     command -v clang-tidy >/dev/null || { echo "clang-tidy is missing: run 'make deps'"; return; }
-    TIDY_FLAGS="$(pkg-config --cflags sqlite3 libcjson libmicrohttpd 2>/dev/null)"
+    TIDY_FLAGS="$(pkg-config --cflags sqlite3 libcjson libmicrohttpd 2>/dev/null) $(pkg-config --cflags libpq 2>/dev/null)"
     if [ -n "$CUPTI_INC" ]; then
         TIDY_FLAGS+=" -isystem collector/compat -isystem $CUPTI_INC -isystem $CUDA_INC"
     fi
