@@ -259,6 +259,10 @@ lint: $(GENERATED) $(ANALYZER_LIB) ## format, clang-tidy, analyzer purity, inclu
 format: ## clang-format in place
 	$(Q)clang-format -i $(C_FILES)
 
+.PHONY: docs
+docs: $(PROGRAM) ## docs/metrics.md and docs/rules.md from the program's tables
+	$(Q)python3 tests/docs/reference_pages.py $(PROGRAM) docs
+
 .PHONY: clean
 clean: ## remove build/
 	$(Q)rm -rf build

@@ -182,16 +182,17 @@ static int check(const struct request *r)
 
 static int carry_out(const struct request *r)
 {
+    const char *what = r->word[0] ? r->word[0] : "";
     struct ws_store *store = NULL;
     char db[WS_PATH_MAX];
     int status;
     if (ws_path_db(db) != 0)
         return ws_cli_failed(COMMAND, "no place for the database: set WARPSIGHT_DB or HOME");
-    if (strcmp(r->word[0], "remove") == 0)
+    if (strcmp(what, "remove") == 0)
         return remove_one(db, r->word[1]);
     status = ws_reader_open(COMMAND, &store);
     if (status == WS_EXIT_OK)
-        status = strcmp(r->word[0], "set") == 0 ? set(db, store, r->word[1], r->word[2]) : list(db, store, r->json);
+        status = strcmp(what, "set") == 0 ? set(db, store, r->word[1], r->word[2]) : list(db, store, r->json);
     ws_store_close(store);
     return status;
 }

@@ -26,7 +26,7 @@ static int64_t record(const struct program *p)
     put_text(&c, KEY_SECTORS, "gld_sectors");
     put_text(&c, KEY_REQUESTS, "gld_requests");
     for (int i = 0; i < 10; i++)
-        put_launch(&c, NAME_A, 64, 1000000 + i * 100000, 1000000 + i * 100000 + p->copy_ns + i % 3 * 32);
+        put_launch(&c, NAME_A, 64, 1000000 + i * 100000, 1000000 + i * 100000 + p->copy_ns + (int64_t)(i % 3) * 32);
     put_launch(&c, NAME_A, 128, 5000000, 5030000); /* another shape is another kernel */
     put_launch(&c, p->only, 64, 6000000, 6010000);
     if (!p->no_counters) {
