@@ -570,7 +570,9 @@ static int read_pages(struct import *im, struct ws_csv_row *row, const char *tex
     if (!find_titles(im, row, text, length, &at)) {
         if (row->failed)
             return -WS_ENOMEM;
-        snprintf(message, cap, "there is no line of column titles: is it from ncu --csv --page raw or details?");
+        snprintf(message, cap,
+                 "it is no capture, and no CSV of Nsight Compute: there is no line of column titles (ncu --csv "
+                 "--page raw or details)");
         return -WS_ESYNTAX;
     }
     if (im->place[GRID] == SIZE_MAX || im->place[BLOCK] == SIZE_MAX) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # check_docs.py: see test_docs.sh. check_docs.py SCRATCH, with B, WARPSIGHT_DB and WARPSIGHT_SPOOL set.
-import glob, os, re, shlex, subprocess, sys
+import glob, os, re, shlex, shutil, subprocess, sys
 
 scratch = sys.argv[1]
 build = os.path.abspath(os.environ["B"])
@@ -89,6 +89,9 @@ os.symlink(program, f"{folder}/bin/warpsight")
 with open(f"{folder}/app", "w") as app:
     app.write(f"#!/bin/sh\nexec {shlex.quote(fake)}/fake_app basic\n")
 os.chmod(f"{folder}/app", 0o755)
+# Files of other tools that the documents name.
+shutil.copy(glob.glob("tests/gpu/results/*-ncu-details.csv.gz")[-1], f"{folder}/ncu-details.csv.gz")
+run([sys.executable, "tests/flow/make_nsys.py", f"{folder}/nsys.sqlite"])
 environment = dict(os.environ, PATH=f"{folder}/bin:{os.environ['PATH']}", WARPSIGHT_CUPTI=fake, WARPSIGHT_LISTEN="",
                    ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0")
 run([program, "import", "tests/flow/h200-kernels.wscap"])

@@ -404,7 +404,7 @@ def a_capture_is_imported_by_the_daemon_that_holds_the_database(d):
                            capture_output=True, text=True, timeout=60)
         assert p.returncode == 1 and p.stdout == "tests/flow/h200-graph.wscap: session 2, 200 launches\n", p
         lines = p.stderr.splitlines()
-        assert len(lines) == 3 and "not one whole frame" in lines[0] and "is a folder" in lines[1] and "cannot open" in lines[2], p
+        assert len(lines) == 3 and "is no capture" in lines[0] and "is a folder" in lines[1] and "cannot open" in lines[2], p
         with open("tests/flow/h200-kernels.wscap", "rb") as f:
             p = subprocess.run([PROGRAM, "import", "/dev/stdin"], env=own.env, input=f.read(), capture_output=True, timeout=60)
         assert p.returncode == 0 and p.stdout == b"/dev/stdin: session 3, 94 launches\n", p
