@@ -679,6 +679,12 @@ test("a modelled session beside a recorded one: counts equal side by side, what 
   await e.stop();
 });
 
+/** The time in which a kernel was profiled, as a range of the URL: there it is the only one, so its findings are the first. */
+async function holdOf(e, session, kernel) {
+  const h = await getJson(e, `/sessions/${session}/timeline/profiling?px=8192`), i = h.kernel.indexOf(kernel);
+  return `${h.start[i] + 1000}-${h.end[i] - 1000}`;
+}
+
 test("the source of a kernel: hottest line first, by keys and in the link; the measured kernel shows the model's lines", { skip }, async () => {
   const e = await daemon({ files: [recorded.find((f) => f.endsWith("h200-kernels.wscap")), modelled(["transpose"])], own: true });
   const list = (await getJson(e, "/sessions?limit=10")).sessions, measured = list.find((s) => s.source === "recorded").id;
@@ -688,7 +694,13 @@ test("the source of a kernel: hottest line first, by keys and in the link; the m
   for (const i of want.instructions) extra.set(i.line, (extra.get(i.line) ?? 0) + i.wavefronts - i.ideal_wavefronts);
   const hot = [...extra].sort((a, b) => b[1] - a[1])[0][0];
   const page = await open(`${e.url}/sessions/${measured}/kernels/${k}`);
-  // From the answer at the top to the line.
+  // From a finding of the overview to the line, and from the answer at the top.
+  const link = `a[href*="/kernels/${k}?line=0:${hot}"]`;
+  await page.goto(`${e.url}/sessions/${measured}?t=${await holdOf(e, measured, k)}`);
+  await page.click(`.findings ${link}`);
+  await page.waitForFunction((id) => document.querySelector("#source tr.at")?.dataset.line === id, `0:${hot}`);
+  await page.goto(`${e.url}/sessions/${measured}/kernels/${k}`);
+  await settled(page);
   await page.click(`.answerbox button:has-text("line ${hot} of transpose.cu")`);
   await page.waitForURL((u) => u.searchParams.get("line") === `0:${hot}`);
   const row = page.locator(`#source tr[data-line="0:${hot}"]`);

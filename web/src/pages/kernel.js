@@ -35,7 +35,7 @@ function Verdict({ id, k, cat }) {
         : html`<b>No unit is at its limit</b>: the busiest, ${x.title}, is at ${share(x)}.`}${x && v.wait && !(v.limit?.kind === "compute") ? html` Warps wait mostly for <b>${(stall?.title ?? v.wait[0]).replace(/^Stall: /, "")}</b> (${format(v.wait[1], "")} of the waiting)${stall ? html`: <span class="soft">${stall.doc.replace(/^Warps (?=waited|had|slept)/, "they ").replace(/\.$/, "")}</span>` : ""}.` : ""}${doubt}</p>
     <p class="verdictline"><span class="qa">What to change?</span> ${v.finding
       ? html`<${Prose} text=${v.finding.text} />${left !== null ? html` <span class="could">${format(k.duration.mean, "s")} a launch → at best <b>${format(left, "s")}</b></span>` : ""}`
-      : v.limit ? html`No rule fired: it runs near the limit above. Move fewer bytes or do less work; or compare with a faster version under <a href="/compare">Compare</a>.` : html`No rule fired. ${k.skipped?.length ? html`${exact(k.skipped.length)} rule${k.skipped.length === 1 ? "" : "s"} could not judge it, for want of counters (below).` : "See what it waits for, under Stalls."}`}</p><${HotLine} id=${id} k=${k} /></section>`;
+      : v.limit ? html`No rule fired: it runs near the limit above. Move fewer bytes or do less work; or compare with a faster version under <a href="/compare">Compare</a>.` : html`No rule fired. ${k.skipped?.length ? html`${exact(k.skipped.length)} rule${k.skipped.length === 1 ? "" : "s"} could not judge it, for want of counters (below).` : "See what it waits for, under Stalls."}`}</p><${HotLine} id=${id} k=${k} rule=${v.finding?.rule ?? ""} /></section>`;
 }
 
 const WORDS = { "out-of-range": "not believed", "not-measured": "not measured" };

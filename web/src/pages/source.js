@@ -9,17 +9,34 @@ import { embedded, query, setQuery } from "../router.js";
 import { Code, Loading, Mark, Panel, Segment, V, Why, html } from "../ui.js";
 import { Table } from "../table.js";
 
-const useSource = (id, kid) => useApi(embedded ? null : `/sessions/${id}/kernels/${kid}/source`);
+const useSource = (id, kid) => useApi(embedded || kid === null ? null : `/sessions/${id}/kernels/${kid}/source`);
 const base = (path) => path.split("/").pop();
 const ratio = (a, b) => (b > 0 ? a / b : null);
 
-/** The line to change, in one sentence below the advice, when one line has most of what is wasted. */
-export function HotLine({ id, k }) {
-  const d = useSource(id, k.id).data;
-  const all = useMemo(() => d?.from && linesOf(d), [d]);
-  const heat = all && mainHeat(all.total), l = all && hottest(all.lines, heat)[0];
-  if (!l || !/excess|conflicts/.test(heat) || l[heat] < 0.4 * all.total[heat]) return null;
-  return html`<p class="verdictline"><span class="qa">Where?</span> ${d.from.source === "modelled" ? html`<${Mark} source="modelled" /> ` : ""}<button class="quiet at" onClick=${() => { setQuery({ heat: null, line: l.id }, { replace: true }); document.getElementById("source")?.scrollIntoView(); }}>line ${l.line} of ${base(d.files[l.file].path)}</button>${l.text !== null && html` <code>${l.text.trim()}</code>`} <span class="soft">${format(l[heat] / all.total[heat], "")} of the ${HEATS.find(([h]) => h === heat)[1].toLowerCase()}</span></p>`;
+// What a rule about accesses finds, as the heat of a line; other rules are about no line.
+const HEAT_OF = [[/bank/, "conflicts"], [/coalesced|misaligned|scattered/, "excess"]];
+
+/** The line that has most of what a rule finds: {d, l, heat, share, query}; null when no line stands out, or none is known. */
+function useHotLine(id, kid, rule) {
+  const heat = HEAT_OF.find(([re]) => re.test(rule))?.[1], d = useSource(id, heat ? kid : null).data;
+  return useMemo(() => {
+    const all = heat && d?.from ? linesOf(d) : null, l = all && hottest(all.lines, heat)[0];
+    return l && l[heat] >= 0.4 * all.total[heat] ? { d, l, heat, share: l[heat] / all.total[heat], query: { heat: heat === mainHeat(all.total) ? null : heat, line: l.id } } : null;
+  }, [d, heat]);
+}
+const placeOf = ({ d, l }) => `line ${l.line} of ${base(d.files[l.file].path)}`;
+const MarkOf = ({ d }) => d.from.source === "modelled" && html`<${Mark} source="modelled" /> `;
+
+/** The line to change, in one sentence below the advice of that rule. */
+export function HotLine({ id, k, rule }) {
+  const hot = useHotLine(id, k.id, rule);
+  return hot && html`<p class="verdictline"><span class="qa">Where?</span> <${MarkOf} d=${hot.d} /><button class="quiet at" onClick=${() => { setQuery(hot.query, { replace: true }); document.getElementById("source")?.scrollIntoView(); }}>${placeOf(hot)}</button>${hot.l.text !== null && html` <code>${hot.l.text.trim()}</code>`} <span class="soft">${format(hot.share, "")} of the ${HEATS.find(([h]) => h === hot.heat)[1].toLowerCase()}</span></p>`;
+}
+
+/** The same for a list of findings: a link to the line. */
+export function LineLink({ id, k, rule }) {
+  const hot = useHotLine(id, k.id, rule);
+  return hot && html` · <${MarkOf} d=${hot.d} /><a href=${`/sessions/${id}/kernels/${k.id}?line=${hot.l.id}${hot.query.heat ? "&heat=" + hot.heat : ""}`} title=${hot.l.text?.trim()}>${placeOf(hot)}</a>`;
 }
 
 /** No facts of lines: which command gives them. */
