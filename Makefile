@@ -155,7 +155,7 @@ $(CUDART_SO): $(call obj,$(CUDART_SRC)) $(COLLECTOR_LIB) $(ANALYZER_LIB) collect
 	$(Q)mkdir -p $(@D) && $(CC) -shared $(LDFLAGS_ALL) -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=collector/cudart/cudart13.map $(filter %.o %.a,$^) -ldl -lm -o $@
 else
 $(CUDART_SO): .FORCE
-	$(Q)$(MAKE) --no-print-directory SAN= build/model/libcudart.so.13 && mkdir -p $(@D) && cp build/model/libcudart.so.13 $@
+	$(Q)$(MAKE) --no-print-directory SAN= build$(BUILD_SUFFIX)/model/libcudart.so.13 && mkdir -p $(@D) && cp build$(BUILD_SUFFIX)/model/libcudart.so.13 $@
 endif
 
 $(COLLECTOR_SO): $(call obj,$(CUDA_SRC) $(COLLECTOR_SRC)) $(ANALYZER_LIB) collector/export.map
