@@ -5,6 +5,7 @@
 #include "run_options.h"
 
 #include "../analyzer/err.h"
+#include "../collector/model/model.h"
 #include "../collector/plan.h"
 #include "../collector/select.h"
 #include "../collector/settings.h"
@@ -231,6 +232,8 @@ static int check_values(const struct ws_run_options *o)
     const char *metrics = value_of(o, "WARPSIGHT_METRICS");
     const char *set = value_of(o, "WARPSIGHT_SET");
     const char *kernel = value_of(o, "WARPSIGHT_KERNEL");
+    const char *checks = value_of(o, "WARPSIGHT_MODEL_CHECK");
+    unsigned bits;
     int status = metrics ? check_metrics(metrics) : -1;
     if (status != -1)
         return status;
@@ -240,6 +243,8 @@ static int check_values(const struct ws_run_options *o)
                       plan.bad);
     if (kernel && ws_select_filter(&select, kernel, WS_NAME_FUNCTION) != 0)
         return REFUSE("--kernel-name: '%s' is no POSIX extended regular expression", kernel);
+    if (checks && ws_model_check_parse(checks, &bits) != 0)
+        return REFUSE("--check: '%s' is no list of bounds, align, barrier, uninit, races, all", checks);
     if (o->is_csv && o->is_json)
         return REFUSE("--csv or --json, not both");
     return -1;

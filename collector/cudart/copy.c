@@ -109,6 +109,13 @@ static int refused(const struct rt_work *w, int code, const char *why)
     return code;
 }
 
+/* A row that is written now is no longer uninitialised for kernels. */
+static void define_row(const struct rt_work *w, size_t z, size_t y)
+{
+    if (rt_checks() & WS_CHECK_UNINIT)
+        ws_model_define(rt_memory(), (uint64_t)(uintptr_t)w->to + z * w->to_slice + y * w->to_pitch, w->width);
+}
+
 int rt_copy_run(const struct rt_work *w)
 {
     char why[320];
@@ -127,9 +134,11 @@ int rt_copy_run(const struct rt_work *w)
         return refused(w, code, why);
     rt_heap_open();
     for (size_t z = 0; z < w->depth; z++)
-        for (size_t y = 0; y < w->height; y++)
+        for (size_t y = 0; y < w->height; y++) {
+            define_row(w, z, y);
             memmove((char *)w->to + z * w->to_slice + y * w->to_pitch,
                     (const char *)w->from + z * w->from_slice + y * w->from_pitch, w->width);
+        }
     rt_heap_close();
     return RT_Success;
 }
@@ -149,8 +158,10 @@ int rt_fill_run(const struct rt_work *w)
         return refused(w, RT_ErrorInvalidValue, why);
     rt_heap_open();
     for (size_t z = 0; z < w->depth; z++)
-        for (size_t y = 0; y < w->height; y++)
+        for (size_t y = 0; y < w->height; y++) {
+            define_row(w, z, y);
             memset((char *)w->to + z * w->to_slice + y * w->to_pitch, w->value, w->width);
+        }
     rt_heap_close();
     return RT_Success;
 }

@@ -5,6 +5,7 @@
 #include "rt.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -121,6 +122,7 @@ static bool is_counted(enum rt_owner owner)
 static int insert(const struct rt_block *b)
 {
     size_t at = place_of(b->at);
+    char label[40];
     if (heap.n == heap.cap) {
         size_t cap = heap.cap ? heap.cap * 2 : 64;
         struct rt_block *bigger = realloc(heap.all, cap * sizeof *bigger);
@@ -131,6 +133,10 @@ static int insert(const struct rt_block *b)
     }
     if (ws_model_adopt(rt_memory(), b->at, b->bytes) != 0)
         return RT_ErrorMemoryAllocation;
+    snprintf(label, sizeof label, "%s %u", b->call, heap.numbers + 1);
+    (void)ws_model_label(rt_memory(), b->at, label);
+    if ((rt_checks() & WS_CHECK_UNINIT) && b->owner == RT_OWNER_DEVICE)
+        (void)ws_model_undefine(rt_memory(), b->at); /* out of memory: not checked */
     memmove(heap.all + at + 1, heap.all + at, (heap.n - at) * sizeof *heap.all);
     heap.all[at] = *b;
     heap.all[at].number = ++heap.numbers;

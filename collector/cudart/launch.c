@@ -128,6 +128,7 @@ int rt_launch_run(const struct rt_work *w)
                                      .params_bytes = w->params_bytes,
                                      .print = rt_print,
                                      .threads = rt_threads(),
+                                     .checks = rt_checks(),
                                      .max_instructions = rt_max_instructions(),
                                      .spill_bytes = rt_spill_of(w->function->name)};
     struct ws_model_result result;

@@ -43,6 +43,7 @@ static struct {
     struct ws_model *memory;
     int fd;
     char path[SPOOL_PATH];
+    unsigned checks;
     int sticky, unasked; /* a launch error that nobody has asked for */
     uint64_t unasked_count;
     struct complaint complaint[COMPLAINTS];
@@ -153,6 +154,7 @@ static void start(void)
     char error[WS_MODEL_ERROR_BYTES];
     if (!rt.is_started) {
         ws_settings_read(&rt.settings);
+        (void)ws_model_check_parse(rt.settings.check, &rt.checks); /* run has looked at it */
         if (ws_model_new(empty, sizeof empty - 1, &rt.memory, error) != 0)
             abort(); /* out of memory before anything began */
     }
@@ -197,6 +199,11 @@ uint32_t rt_threads(void)
 uint64_t rt_max_instructions(void)
 {
     return (uint64_t)rt.settings.max_instructions;
+}
+
+unsigned rt_checks(void)
+{
+    return rt.checks;
 }
 
 /* --- errors --- */

@@ -57,6 +57,7 @@ void rt_flush(void);
 struct ws_model *rt_memory(void);
 uint32_t rt_threads(void);
 uint64_t rt_max_instructions(void);
+unsigned rt_checks(void); /* enum ws_model_check */
 
 /* --- output.c --- */
 

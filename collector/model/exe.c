@@ -81,6 +81,7 @@ int ws_exe_read(const uint8_t *bytes, size_t length, struct ws_exe *out)
     for (uint32_t k = 0; section_at(&f, k, &s); k++) {
         if (s.sh_type == SHT_DYNAMIC)
             read_needed(&f, &s, out);
+        out->is_relocatable |= strcmp(text_at(&f, &names, s.sh_name), "__nv_relfatbin") == 0;
         if (s.sh_type != SHT_PROGBITS || strcmp(text_at(&f, &names, s.sh_name), ".nv_fatbin") != 0)
             continue;
         out->fatbin = bytes + s.sh_offset;
@@ -95,6 +96,9 @@ const char *ws_exe_obstacle(const struct ws_exe *exe)
 {
     if (exe->fatbin && exe->cudart == 0)
         return "it holds the CUDA runtime itself; relink it: " WS_EXE_RELINK;
+    if (exe->fatbin && exe->ptx == 0 && exe->is_relocatable)
+        return "its device code is linked from several files (-rdc=true), which leaves no PTX; rebuild it "
+               "without: " WS_EXE_RELINK;
     if (exe->fatbin && exe->ptx == 0)
         return "it has no PTX, only machine code of a GPU; rebuild it: " WS_EXE_RELINK;
     return NULL;

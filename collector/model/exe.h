@@ -12,6 +12,7 @@ struct ws_exe {
     const uint8_t *fatbin; /* the section .nv_fatbin, or NULL; lent from the file's bytes */
     size_t fatbin_bytes;
     uint32_t ptx, cubins; /* entries in it */
+    bool is_relocatable;  /* built with -rdc=true: its device code is linked, and linked code is no PTX */
     uint32_t cudart;      /* 13 when it needs libcudart.so.13; 0 = no shared runtime */
 };
 

@@ -92,6 +92,12 @@ int main(int argc, char **argv)
         return add(1001, 1001); /* one float behind each buffer */
     if (strcmp(what, "wide") == 0)
         return add(1000, 2048);
+    if (strcmp(what, "half") == 0) { /* reads 16 floats that were written and 16 that were not */
+        static const char zeros[64];
+        (void)cudaMalloc(&d, 128);
+        (void)cudaMemcpy(d, zeros, sizeof zeros, RT_HOST_TO_DEVICE);
+        return vec_add(d, d, d, 32, 32) + cudaFree(d);
+    }
     if (strcmp(what, "many") == 0)
         return many();
     (void)cudaMalloc(&d, 64);

@@ -84,6 +84,13 @@ many() {
         report_says "only the first 1000 launches of each kernel have counters"
 }
 check every_launch_is_counted_the_first_thousand_have_counters many
+uninit() {
+    run 0 --check uninit "${H}_none" half && says "read of memory that nobody wrote" && says "cudaMalloc 1" &&
+        grep -q "(16 times)" "$scratch/err" && run 0 "${H}_none" half && ! grep -q "nobody wrote" "$scratch/err" &&
+        run 0 --check uninit "${H}_none" add && ! grep -q "nobody wrote" "$scratch/err" &&
+        run 125 --check nonsense "${H}_none" add && says "--check: 'nonsense'"
+}
+check reads_of_what_nobody_wrote_are_found_on_demand uninit
 exe() {
     cat >"$scratch/k.json" <<'J'
 {"buffers": {"a": {"bytes": 4000, "fill": "iota_f32"}, "c": {"bytes": 4000}},

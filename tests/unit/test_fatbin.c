@@ -150,6 +150,8 @@ TEST(obstacles_say_how_to_relink)
     CHECK(ws_exe_obstacle(&exe) == NULL);
     exe.ptx = 0;
     CHECK(strstr(ws_exe_obstacle(&exe), WS_EXE_RELINK) != NULL);
+    exe.is_relocatable = true;
+    CHECK(strstr(ws_exe_obstacle(&exe), "-rdc=true") != NULL && strstr(ws_exe_obstacle(&exe), WS_EXE_RELINK) != NULL);
     exe.ptx = 1;
     exe.cudart = 0;
     CHECK(strstr(ws_exe_obstacle(&exe), WS_EXE_RELINK) != NULL);
