@@ -88,13 +88,15 @@ enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_TEXT };
 enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_HAS_FUNCTIONS = 7 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4 };
-enum { LINE_FUNCTION = 1 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
 struct profile {
     struct bytes out;     /* everything but the texts */
     struct bytes strings; /* the string table's entries */
     uint64_t string_count;
+    uint64_t function, location; /* ids given so far */
+    bool has_lines;
 };
 
 /* The index of a text; the table may hold one twice. */
@@ -113,22 +115,32 @@ static void put_type(struct profile *p, const char *type, const char *unit)
     free(m.at);
 }
 
-/* A function and its only place, both by this id. */
-static void put_function(struct profile *p, uint64_t id, const char *name, const char *system_name)
+static uint64_t put_function(struct profile *p, const char *name, const char *system_name, const char *file)
 {
     struct bytes m = {0};
-    struct bytes line = {0};
-    put_number(&m, FUNCTION_ID, id);
+    put_number(&m, FUNCTION_ID, ++p->function);
     put_number(&m, FUNCTION_NAME, text(p, name));
     put_number(&m, FUNCTION_SYSTEM_NAME, text(p, system_name));
+    put_number(&m, FUNCTION_FILE, *file ? text(p, file) : 0);
     put_message(&p->out, P_FUNCTION, &m);
-    put_number(&m, LOCATION_ID, id);
+    free(m.at);
+    return p->function;
+}
+
+/* A place in a function; line 0: none. */
+static uint64_t put_location(struct profile *p, uint64_t function, uint64_t line)
+{
+    struct bytes m = {0};
+    struct bytes at = {0};
+    put_number(&m, LOCATION_ID, ++p->location);
     put_number(&m, LOCATION_MAPPING, 1);
-    put_number(&line, LINE_FUNCTION, id);
-    put_message(&m, LOCATION_LINE, &line);
+    put_number(&at, LINE_FUNCTION, function);
+    put_number(&at, LINE_LINE, line);
+    put_message(&m, LOCATION_LINE, &at);
     put_message(&p->out, P_LOCATION, &m);
     free(m.at);
-    free(line.at);
+    free(at.at);
+    return p->location;
 }
 
 static void put_label(struct profile *p, struct bytes *sample, uint64_t key, const char *value)
@@ -144,7 +156,13 @@ struct label_keys {
     uint64_t grid, block, gpu;
 };
 
-static void put_sample(struct profile *p, const struct ws_kernel *k, uint64_t location, const struct label_keys *keys)
+/* What a sample counts, in the order of the types. */
+struct values {
+    uint64_t launches, time_ns, instructions, sectors;
+};
+
+static void put_sample(struct profile *p, const struct ws_kernel *k, uint64_t location, const struct values *values,
+                       const struct label_keys *keys)
 {
     const struct ws_launch *l = &k->row.launch;
     struct bytes m = {0};
@@ -153,8 +171,12 @@ static void put_sample(struct profile *p, const struct ws_kernel *k, uint64_t lo
     put_varint(&list, location);
     put_varint(&list, 1);
     put_message(&m, SAMPLE_LOCATIONS, &list);
-    put_varint(&list, k->launches);
-    put_varint(&list, ws_has(k->times.total) ? (uint64_t)llround(k->times.total.number * 1e9) : 0);
+    put_varint(&list, values->launches);
+    put_varint(&list, values->time_ns);
+    if (p->has_lines) {
+        put_varint(&list, values->instructions);
+        put_varint(&list, values->sectors);
+    }
     put_message(&m, SAMPLE_VALUES, &list);
     snprintf(words, sizeof words, "%ux%ux%u", l->grid.x, l->grid.y, l->grid.z);
     put_label(p, &m, keys->grid, words);
@@ -167,6 +189,111 @@ static void put_sample(struct profile *p, const struct ws_kernel *k, uint64_t lo
     free(list.at);
 }
 
+/* --- lines of the source --- */
+
+struct line {
+    int64_t file_id;
+    uint32_t line;
+    struct values values;
+};
+
+struct lines {
+    struct line *at; /* [count] */
+    size_t count, cap;
+    struct ws_arena files; /* names, by their id */
+    struct {
+        int64_t id;
+        const char *name;
+    } file[16]; /* a kernel has few: those of its headers */
+    size_t file_count;
+};
+
+static int add_line(void *state, const struct ws_instruction_row *row)
+{
+    struct lines *l = state;
+    struct line *grown;
+    bool is_known = row->file_id == 0;
+    for (size_t i = 0; i < l->file_count && !is_known; i++)
+        is_known = l->file[i].id == row->file_id;
+    if (!is_known && l->file_count < sizeof l->file / sizeof l->file[0]) {
+        l->file[l->file_count].id = row->file_id;
+        l->file[l->file_count].name = ws_arena_text(&l->files, row->file);
+        if (!l->file[l->file_count++].name)
+            return -WS_ENOMEM;
+    }
+    if (l->count == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 256;
+        grown = realloc(l->at, cap * sizeof *grown);
+        if (!grown)
+            return -WS_ENOMEM;
+        l->at = grown;
+        l->cap = cap;
+    }
+    l->at[l->count++] = (struct line){row->file_id, row->rec.line, {0, 0, row->rec.runs, row->rec.sectors}};
+    return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct line *x = a;
+    const struct line *y = b;
+    if (x->file_id != y->file_id)
+        return x->file_id < y->file_id ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static const char *file_name(const struct lines *l, int64_t id)
+{
+    for (size_t i = 0; i < l->file_count; i++)
+        if (l->file[i].id == id)
+            return l->file[i].name;
+    return "";
+}
+
+/* One sample a line; instructions of a line are summed. */
+static void put_lines(struct profile *p, const struct ws_kernel *k, struct lines *l, const struct label_keys *keys)
+{
+    uint64_t function = 0;
+    if (l->count > 0)
+        qsort(l->at, l->count, sizeof *l->at, by_place);
+    for (size_t i = 0; i < l->count;) {
+        struct line sum = l->at[i];
+        size_t next = i + 1;
+        for (; next < l->count && by_place(&l->at[next], &sum) == 0; next++) {
+            sum.values.instructions += l->at[next].values.instructions;
+            sum.values.sectors += l->at[next].values.sectors;
+        }
+        if (i == 0 || l->at[i - 1].file_id != sum.file_id)
+            function = put_function(p, k->name.alias, k->name.mangled, file_name(l, sum.file_id));
+        put_sample(p, k, put_location(p, function, sum.line), &sum.values, keys);
+        i = next;
+    }
+}
+
+static int load_lines(struct ws_store *store, const struct ws_kernel *k, struct lines *l)
+{
+    l->count = l->file_count = 0;
+    return ws_store_each_instruction(store, k->row.id, add_line, l);
+}
+
+static int is_there(void *state, const struct ws_instruction_row *row)
+{
+    (void)row;
+    *(bool *)state = true;
+    return 1; /* no more */
+}
+
+/* Whether the session knows of any instruction: the types say so before the first sample. */
+static int look_for_lines(struct profile *p, struct ws_store *store, const struct ws_session *s)
+{
+    int err = 0;
+    for (size_t i = 0; err == 0 && !p->has_lines && i < s->kernel_count; i++)
+        err = ws_store_each_instruction(store, s->kernels[i].row.id, is_there, &p->has_lines);
+    return err == 1 ? 0 : err;
+}
+
+/* --- all together --- */
+
 static void put_program(struct profile *p, const struct ws_session *s)
 {
     const char *exe = *s->row.exe ? s->row.exe : s->process_count > 0 ? s->processes[0].exe : "";
@@ -177,17 +304,23 @@ static void put_program(struct profile *p, const struct ws_session *s)
     put_number(&m, MAPPING_HAS_FUNCTIONS, 1);
     put_message(&p->out, P_MAPPING, &m);
     free(m.at);
-    put_function(p, 1, *exe ? (slash ? slash + 1 : exe) : "program", exe);
+    (void)put_location(p, put_function(p, *exe ? (slash ? slash + 1 : exe) : "program", exe, ""), 0);
 }
 
-static void put_session(struct profile *p, const struct ws_session *s)
+static int put_session(struct profile *p, struct ws_store *store, const struct ws_session *s)
 {
     const struct ws_session_row *r = &s->row;
     char comment[320];
     struct label_keys keys;
+    struct lines lines = {.at = NULL};
+    int err = look_for_lines(p, store, s);
     (void)text(p, ""); /* entry 0 of the table is "" */
     put_type(p, "launches", "count");
     put_type(p, "gpu_time", "nanoseconds");
+    if (p->has_lines) {
+        put_type(p, "instructions", "count");
+        put_type(p, "sectors", "count");
+    }
     put_number(&p->out, P_DEFAULT_TYPE, text(p, "gpu_time"));
     put_number(&p->out, P_TIME, r->started_ns > 0 ? (uint64_t)r->started_ns : 0);
     put_number(&p->out, P_DURATION, r->ended_ns > r->started_ns ? (uint64_t)(r->ended_ns - r->started_ns) : 0);
@@ -195,10 +328,21 @@ static void put_session(struct profile *p, const struct ws_session *s)
     put_number(&p->out, P_COMMENT, text(p, comment));
     keys = (struct label_keys){text(p, "grid"), text(p, "block"), text(p, "gpu")};
     put_program(p, s);
-    for (size_t i = 0; i < s->kernel_count; i++) {
-        put_function(p, i + 2, s->kernels[i].name.alias, s->kernels[i].name.mangled);
-        put_sample(p, &s->kernels[i], i + 2, &keys);
+    for (size_t i = 0; err == 0 && i < s->kernel_count; i++) {
+        const struct ws_kernel *k = &s->kernels[i];
+        struct values values = {k->launches, 0, 0, 0};
+        if (ws_has(k->times.total))
+            values.time_ns = (uint64_t)llround(k->times.total.number * 1e9);
+        put_sample(p, k, put_location(p, put_function(p, k->name.alias, k->name.mangled, ""), 0), &values, &keys);
+        if (!p->has_lines)
+            continue;
+        err = load_lines(store, k, &lines);
+        if (err == 0)
+            put_lines(p, k, &lines, &keys);
     }
+    free(lines.at);
+    ws_arena_fini(&lines.files);
+    return err;
 }
 
 /* --- gzip --- */
@@ -237,8 +381,9 @@ int ws_export_pprof(const struct ws_export *e)
 {
     struct profile p = {.string_count = 0};
     int err;
-    put_session(&p, e->session);
-    err = p.out.failed || p.strings.failed ? -WS_ENOMEM : write_gzip(&p.out, &p.strings, e->out);
+    err = put_session(&p, e->store, e->session);
+    if (err == 0)
+        err = p.out.failed || p.strings.failed ? -WS_ENOMEM : write_gzip(&p.out, &p.strings, e->out);
     free(p.out.at);
     free(p.strings.at);
     return err;

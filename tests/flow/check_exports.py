@@ -115,7 +115,9 @@ def pprof(path):
     one = dict(top)
     types = [tuple(texts[dict(fields(v)).get(i, 0)] for i in (1, 2)) for n, v in top if n == 1]
     functions = {dict(fields(v))[1]: dict(fields(v)) for n, v in top if n == 5}
-    locations = {dict(fields(v))[1]: dict(fields(dict(fields(v))[4]))[1] for n, v in top if n == 4}
+    places = {dict(fields(v))[1]: dict(fields(dict(fields(v))[4])) for n, v in top if n == 4}
+    locations = {i: place[1] for i, place in places.items()}
+    lines = {i: ":%d" % place[2] if place.get(2) else "" for i, place in places.items()}
     mappings = {dict(fields(v))[1]: texts[dict(fields(v)).get(5, 0)] for n, v in top if n == 3}
     claim(set(locations.values()) <= set(functions), "each place has its function")
     print("comment", texts[one[13]].split(" ", 3)[-1])
@@ -125,7 +127,7 @@ def pprof(path):
         if n != 2:
             continue
         s = fields(v)
-        stack = [texts[functions[locations[i]].get(2, 0)] for i in packed(dict(s)[1])]
+        stack = [texts[functions[locations[i]].get(2, 0)] + lines[i] for i in packed(dict(s)[1])]
         values = packed(dict(s)[2])
         claim(len(values) == len(types), "a value a type")
         labels = {texts[dict(fields(b))[1]]: texts[dict(fields(b)).get(2, 0)] for m, b in s if m == 3}

@@ -53,6 +53,12 @@ for name in torch kernels graph; do
     [ $((sum - total)) -le 200 ] && [ $((total - sum)) -le 200 ] && [ "$total" -gt 0 ]
     result $? "the profile of h200-$name adds up to the report's time ($sum ns)"
 done
+# The model tells what each line did: the profile has it, summed as the database has it.
+WARPSIGHT_DB="$scratch/lines" "$W" kernels model gemv >/dev/null 2>"$scratch/log"
+WARPSIGHT_DB="$scratch/lines" "$W" export --format pprof -o "$scratch/lines.pb.gz" && "$check" pprof "$scratch/lines.pb.gz" >"$scratch/log" 2>&1
+want=$(sqlite3 "$scratch/lines" 'SELECT sum(runs), sum(sectors) FROM instruction' | tr '|' ' ')
+[ "$(awk '$1 == "sample" {i += $4; s += $5} END {printf "%.0f %.0f", i, s}' "$scratch/log")" = "$want" ] && grep -qE '^sample 0 0 [1-9][0-9]* [1-9][0-9]* gemv<64>:[1-9]' "$scratch/log" && grep -q '^types .*instructions/count sectors/count' "$scratch/log"
+result $? "lines of the source with their instructions and sectors ($want)"
 if command -v go >/dev/null && go tool pprof -top "$scratch/kernels.pb.gz" >"$scratch/log" 2>&1; then
     grep -q 'Type: gpu_time' "$scratch/log" && grep -q 'const_index_lane' "$scratch/log"
     result $? "go tool pprof reads the profile"
