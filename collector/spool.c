@@ -462,7 +462,8 @@ static int make_folder(const char *path)
         return -WS_EIO;
     if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         return -WS_EIO;
-    if (st.st_uid != geteuid())
+    /* In a folder that everybody may write, what we check could be another thing when we use it. */
+    if (st.st_uid != geteuid() || (st.st_mode & S_IWOTH) != 0)
         return -WS_EPERM;
     return 0;
 }

@@ -180,7 +180,7 @@ static void process_totals(FILE *out, struct ws_daemon *d)
 static void label(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "%s=\"", name);
-    for (size_t i = 0; text[i] && i < 200; i++)
+    for (size_t i = 0; i < 200 && text[i]; i++)
         if (text[i] == '"' || text[i] == '\\')
             fprintf(out, "\\%c", text[i]);
         else if (text[i] == '\n')

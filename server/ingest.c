@@ -136,11 +136,12 @@ static int list_names(const char *folder, int (*wants)(const struct dirent *),
     return errno == ENOMEM ? -WS_ENOMEM : -WS_EIO;
 }
 
-/* A folder that is ours, and no link. */
+/* A folder that is ours and that not everybody may write, and no link. */
 static bool is_our_folder(const char *path)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0);
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
+           (st.st_mode & S_IWOTH) == 0;
 }
 
 /* --- one segment of the spool --- */

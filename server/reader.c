@@ -83,7 +83,8 @@ static int take_spool(const char *command, const char *db, const char *spool)
         return WS_EXIT_OK;
     err = ws_ingest_spool(store, spool, &done);
     if (err == -WS_EPERM)
-        ws_log(WS_WARN, command, "the spool %s is not taken: it belongs to another user", spool);
+        ws_log(WS_WARN, command, "the spool %s is not taken: it belongs to another user, or everybody may write to it",
+               spool);
     else if (err != 0)
         (void)ws_cli_failed(command, "cannot take the spool %s: %s", spool,
                             *ws_store_message(store) ? ws_store_message(store) : ws_err_text(err));

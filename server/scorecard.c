@@ -122,10 +122,12 @@ static struct ws_score_error median(double *errors, size_t count)
 static int fill_medians(struct ws_scorecard *card)
 {
     double *errors = calloc(3 * card->count + 1, sizeof *errors);
-    double *ours = errors, *ncu = errors + card->count, *both = errors + 2 * card->count;
+    double *ours = errors, *ncu, *both;
     size_t n = 0, m = 0, k = 0;
     if (!errors)
         return -WS_ENOMEM;
+    ncu = errors + card->count;
+    both = errors + 2 * card->count;
     for (size_t i = 0; i < card->count; i++) {
         struct ws_value a = ws_score_error_of(card->at[i].estimated, card->at[i].measured);
         struct ws_value b = ws_score_error_of(card->at[i].ncu.global, card->at[i].measured);

@@ -174,6 +174,10 @@ WARPSIGHT_SPOOL="$scratch/link" same "spool folder that is a link" "$fake/fake_a
     { [ -z "$(find "$scratch/elsewhere" -type f)" ] && pass "spool folder that is a link" ||
         fail "spool folder that is a link" "the collector followed it"; }
 
+mkdir "$scratch/open" && chmod 777 "$scratch/open"
+LD_PRELOAD="$preload" WARPSIGHT_SPOOL="$scratch/open" "$fake/fake_app" basic >"$scratch/out" 2>&1
+claim "spool folder that everybody may write" "$([ -z "$(find "$scratch/open" -type f)" ] || echo "it was written to")"
+
 same "no HOME, no environment" env -u HOME -u XDG_RUNTIME_DIR -u PATH "$fake/fake_app" basic 3 && pass "no HOME, no environment"
 WARPSIGHT_CUPTI=/nowhere same "WARPSIGHT_CUPTI names nothing" "$fake/fake_app" no-cuda && pass "WARPSIGHT_CUPTI names nothing"
 WARPSIGHT_FLUSH_MS=soon WARPSIGHT_REPLAY_MODE=twice same "bad settings" "$fake/fake_app" basic 3 && {

@@ -883,6 +883,24 @@ TEST(a_link_in_the_spool_is_not_followed)
     free(c.bytes);
 }
 
+TEST(a_spool_that_everybody_may_write_is_not_taken)
+{
+    struct capture c = whole("measured");
+    const char *path = segment_path("token", AGENT_A, 0, "done");
+    char folder[600];
+    struct seen s;
+    write_file(path, c.bytes, c.used);
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    REQUIRE(chmod(folder, 0777) == 0);
+    ingest("db", &s);
+    CHECK_INT(s.sessions, 0);
+    CHECK(exists(path));
+    REQUIRE(chmod(folder, 0700) == 0);
+    ingest("db", &s);
+    CHECK_INT(s.sessions, 1);
+    free(c.bytes);
+}
+
 TEST(strangers_files_in_the_spool_are_left_alone)
 {
     struct capture c = whole("measured");
