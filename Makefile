@@ -228,11 +228,11 @@ dist: bundle ## build/warpsight-VERSION-linux-x86_64.tar.gz of the bundle
 PAGES := $(B)/pages
 pages: $(PROGRAM) ## man pages and completions for bash and zsh in build/pages/, from the tables of --help
 	$(call msg,PAGES,$(PAGES))
-	$(Q)packaging/pages.sh $(PROGRAM) $(PAGES) $(VERSION)
+	$(Q)server/packaging/pages.sh $(PROGRAM) $(PAGES) $(VERSION)
 
 deb: all ## build/warpsight_VERSION_ARCH.deb, of what `make install PREFIX=/usr` installs
 	$(call msg,DEB,$(B))
-	$(Q)rm -rf $(B)/deb && $(MAKE) --no-print-directory install DESTDIR=$(B)/deb PREFIX=/usr && packaging/deb.sh $(B)/deb $(B) $(VERSION)
+	$(Q)rm -rf $(B)/deb && $(MAKE) --no-print-directory install DESTDIR=$(B)/deb PREFIX=/usr && server/packaging/deb.sh $(B)/deb $(B) $(VERSION)
 
 install: all pages ## into PREFIX (default /usr/local), under DESTDIR
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/warpsight $(DESTDIR)$(PREFIX)/share/warpsight/kernels

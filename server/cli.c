@@ -64,7 +64,8 @@ static int print_help(const struct ws_cli *cli)
     return WS_CLI_HELP;
 }
 
-/* The same for packaging/pages.sh, one fact a line, cells parted by tabs: man pages and completions are made of it. */
+/* The same for server/packaging/pages.sh, one fact a line, cells parted by tabs: man pages and completions are made of
+ * it. */
 static int print_description(const struct ws_cli *cli)
 {
     printf("usage\t%s\n", cli->usage);

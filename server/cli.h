@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * cli.h: option tables of the subcommands: parse, one-line errors, help text. No I/O but those lines.
  * Every command declares its options once, in a table; --help is made from it, and so are man pages and completions
- * (by the hidden --describe; packaging/pages.sh).
+ * (by the hidden --describe; server/packaging/pages.sh).
  * Read on: main.c (the commands), cmd_report.c (an example). */
 #ifndef WS_SERVER_CLI_H
 #define WS_SERVER_CLI_H

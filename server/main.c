@@ -63,7 +63,7 @@ static int help(void)
     return ws_cli_finish("", WS_EXIT_OK);
 }
 
-/* For packaging/pages.sh, as every command's --describe (cli.c). */
+/* For server/packaging/pages.sh, as every command's --describe (cli.c). */
 static int describe(void)
 {
     for (size_t i = 0; i < COMMANDS; i++)

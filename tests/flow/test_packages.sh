@@ -20,7 +20,7 @@ result $? "--version tells what it was built from"
 
 # --- pages ---
 pages="$scratch/pages"
-packaging/pages.sh "$W" "$pages" 1.2.3 >"$log" 2>&1
+server/packaging/pages.sh "$W" "$pages" 1.2.3 >"$log" 2>&1
 result $? "pages are made"
 lost=""
 for command in $("$W" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do

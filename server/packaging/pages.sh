@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # pages.sh: man pages and completions from the option tables inside the program (`warpsight COMMAND --describe`).
-# usage: packaging/pages.sh PROGRAM OUT VERSION    writes OUT/man/*.1, OUT/bash/warpsight, OUT/zsh/_warpsight
+# usage: server/packaging/pages.sh PROGRAM OUT VERSION    writes OUT/man/*.1, OUT/bash/warpsight, OUT/zsh/_warpsight
 # Nothing is written down here that a table says: add an option to its command, and it is in all three.
 set -eu
 program=$1 out=$2 version=$3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # deb.sh: a Debian package of a tree that `make install DESTDIR=TREE PREFIX=/usr` made.
-# usage: packaging/deb.sh TREE OUT VERSION    writes OUT/warpsight_VERSION_ARCH.deb and prints its path
+# usage: server/packaging/deb.sh TREE OUT VERSION    writes OUT/warpsight_VERSION_ARCH.deb and prints its path
 # Depends are the packages that the program's libraries are in on this machine: build it where it is to run.
 set -eu
 tree=$1 out=$2 version=$3
