@@ -430,7 +430,7 @@ static int warn_of_nothing(struct loader *l)
     if (s->kernel_count == 0)
         return add_warning(l, 1, "no-kernels", "no CUDA kernel was seen",
                            "Does the program get as far as its first launch? See also: warpsight doctor.", 1);
-    if (profiled == 0 && !has_warning(s, "counters-"))
+    if (profiled == 0 && !has_warning(s, "counters-") && strcmp(s->row.source, "imported") != 0)
         return add_warning(l, 0, "no-counters", "no launch got counters: only times and geometry are known",
                            "Leave out --set trace, --replay-mode none or a filter that fits no kernel.", 1);
     return 0;

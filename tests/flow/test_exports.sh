@@ -79,7 +79,7 @@ while IFS= read -r command; do
     (cd "$scratch/page" && PATH="$scratch/page/bin:$PATH" bash -c "$command") >"$scratch/log" 2>&1
     result $? "docs/exports.md: $command"
 done < <(awk '/^```sh/ {on = 1; next} /^```/ {on = 0} on' docs/exports.md)
-[ "$(find "$scratch/page" -type f -size +100c | wc -l)" -eq 6 ]
+[ "$(find "$scratch/page" -type f -size +100c | wc -l)" -eq 7 ]
 result $? "and each export left its file"
 
 # --- memory does not follow the size ---

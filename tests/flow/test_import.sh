@@ -104,6 +104,7 @@ result $? "the order of columns does not matter"
 result $? "an export of Nsight Systems imports"
 "$W" report n --json >report.json
 is '.session.source == "imported" and .session.started == "2026-11-30T00:53:20.000000000Z"' "with its source and its start"
+is '[.warnings[].code] == ["imported-nsys-sqlite"]' "and one word on what it does not hold"
 is '.devices == [.devices[0]] and .devices[0].name == "NVIDIA H200" and .devices[0].sms == 132 and .devices[0].uuid == "GPU-01234567-89ab-cdef-0123-456789abcdef"' "its GPU"
 is '[.kernels[] | {name, launches}] | sort_by(.name) == [{"name": "copy", "launches": 1}, {"name": "stride_read<2>", "launches": 4}]' "its kernels, by their mangled names"
 is '.kernels[] | select(.name == "stride_read<2>") | .duration.min == 7e-07 and .duration.max == 1.5e-05 and .regs_per_thread == 32' "their times and resources"
@@ -120,7 +121,7 @@ is '[.kernels[].launches] | add == 4' "an older export, with fewer tables and co
 "$W" import --format nonsense n.sqlite >out 2>log
 [ $? -eq 2 ] && grep -q 'there is: capture, ncu-csv, nsys-sqlite' log
 result $? "an unknown --format is a usage error and lists them"
-refused "titles" "a text that is no CSV" "$top/README.md"
+refused "column titles" "a text that is no CSV" "$top/README.md"
 refused "titles" "a capture called a CSV" --format ncu-csv "$top/tests/flow/h200-graph.wscap"
 refused "not a database" "a CSV called a database" --format nsys-sqlite plain.csv
 refused "not one whole frame" "a database called a capture" --format capture n.sqlite

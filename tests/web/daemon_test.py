@@ -408,6 +408,14 @@ def a_capture_is_imported_by_the_daemon_that_holds_the_database(d):
         with open("tests/flow/h200-kernels.wscap", "rb") as f:
             p = subprocess.run([PROGRAM, "import", "/dev/stdin"], env=own.env, input=f.read(), capture_output=True, timeout=60)
         assert p.returncode == 0 and p.stdout == b"/dev/stdin: session 3, 94 launches\n", p
+        # a file of another profiler: made a capture by the command, taken by the daemon
+        csv = os.path.join(own.folder, "details.csv")
+        open(csv, "w").write('"ID","Process ID","Kernel Name","Block Size","Grid Size","Device","CC","Metric Name","Metric Unit","Metric Value"\n'
+                             '"0","7","k(int)","(256, 1, 1)","(8, 1, 1)","0","9.0","Duration","us","62.53"\n')
+        p = subprocess.run([PROGRAM, "import", csv], env=own.env, capture_output=True, text=True, timeout=60)
+        assert p.returncode == 0 and p.stdout == csv + ": session 4, 1 launches, imported (ncu-csv)\n", p
+        assert own.json("sessions/4")["session"]["source"] == "imported"
+        assert own.json("sessions/4/kernels")["kernels"][0]["duration"]["mean"] == 6.253e-05
         assert os.listdir(own.db + ".inbox") == [], os.listdir(own.db + ".inbox")
         assert os.stat(own.db + ".inbox").st_mode & 0o077 == 0
         # a note whose client was killed is taken all the same, and one that is none of ours left alone

@@ -16,7 +16,7 @@ export const SOURCES = {
   measured: ["Measured", "counted on a GPU in this run"],
   modelled: ["Modelled", "predicted by the SIMT model, not measured on a GPU"],
   recorded: ["Recorded", "a replay of an earlier measurement"],
-  imported: ["Imported", "read from a capture made elsewhere"],
+  imported: ["Imported", "read from the file of another profiler"],
   synthetic: ["Synthetic", "made up for a test, not a measurement"],
 };
 

@@ -180,7 +180,7 @@ export function Overview({ id }) {
   }, "Loading kernels"), "Loading the session");
 }
 
-const SAVES = [["csv", "Table, CSV"], ["json", "Report, JSON"], ["chrome-trace", "Trace for Perfetto"], ["roofline-svg", "Roofline, SVG"], ["markdown", "Markdown"], ["sqlite", "SQLite"], ["capture", "Capture (.wscap)"]];
+const SAVES = [["csv", "Table, CSV"], ["json", "Report, JSON"], ["chrome-trace", "Trace for Perfetto"], ["pprof", "pprof"], ["roofline-svg", "Roofline, SVG"], ["markdown", "Markdown"], ["sqlite", "SQLite"], ["capture", "Capture (.wscap)"]];
 function Export({ id }) {
   const formats = catalogue().data?.formats ?? [];
   const list = SAVES.filter(([f]) => formats.includes(f));
