@@ -342,7 +342,15 @@ for (const theme of ["light", "dark"]) {
 
 test("a page is usable in a narrow window and with large text", { skip }, async () => {
   const page = await open(`${d.url}/sessions/${id}/kernels/${kernels[0].id}`, { viewport: { width: 760, height: 900 } });
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), "nothing sticks out sideways");
+  const fits = () => page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok((([w, all]) => w <= all + 1)(await fits()), "nothing sticks out sideways");
+  await page.setViewportSize({ width: 420, height: 900 });
+  for (const path of [`/sessions/${id}`, `/sessions/${id}/kernels/${kernels[0].id}`, `/sessions/${id}/roofline`, `/sessions/${id}/timeline`, "/compare", "/access", "/live"]) {
+    await page.goto(d.url + path);
+    await settled(page);
+    const [w, all] = await fits();
+    assert.ok(w <= all + 1, `${path} is ${w} pixels wide in a window of ${all}`);
+  }
   clean(page);
   await close(page);
 });
