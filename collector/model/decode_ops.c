@@ -240,8 +240,6 @@ static uint8_t boolean_of(const struct builder *b, uint32_t k)
 }
 
 /* setp.cmp{.bool}{.ftz}.type p{|q}, a, b{, c} and set.cmp{.bool}.dtype.type d, a, b{, c} */
-static bool decode_simple(struct builder *b);
-
 static bool decode_setp(struct builder *b)
 {
     bool is_set = token_is(b, 0, "set");
