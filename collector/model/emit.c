@@ -24,7 +24,7 @@ struct ws_emit {
     uint64_t seq, records;
     struct string *strings; /* id = index + 1 */
     uint32_t strings_n, strings_cap;
-    uint64_t profiles;
+    uint64_t profiles, sampled;
     uint64_t *ordinals; /* launches seen of each string id as a name */
     uint64_t limit;     /* launches of one kernel that get counters, 0 = all */
     bool is_limit_told;
@@ -200,15 +200,21 @@ static void put_number(struct ws_emit *e, uint64_t profile, const char *key, dou
     PUT(e, metric, WS_REC_METRIC, &rec);
 }
 
-/* Two numbers beside the counts, for whoever shows them, and a warning. */
-static void put_sample(struct ws_emit *e, uint64_t profile, const char *name, const struct ws_model_result *r)
+/* Two numbers beside the counts, for whoever shows them; the session's warning comes at its end. */
+static void put_sample(struct ws_emit *e, uint64_t profile, const struct ws_model_result *r)
 {
-    char text[256];
     put_number(e, profile, WS_MODEL_BLOCKS_KEY, (double)r->blocks_run);
     put_number(e, profile, WS_MODEL_INTERVAL_KEY, r->interval);
-    snprintf(text, sizeof text, "%.120s: %llu of %llu blocks ran, its counts are estimates", name,
-             (unsigned long long)r->blocks_run, (unsigned long long)r->blocks);
-    ws_emit_status(e, "model-sampled", 0, text, "leave --sample and --budget out for exact counts", 1);
+    e->sampled++;
+}
+
+static void put_sampled_warning(struct ws_emit *e)
+{
+    char text[128];
+    snprintf(text, sizeof text, "of %llu of %llu launches a part of the blocks ran: their counts are estimates",
+             (unsigned long long)e->sampled, (unsigned long long)e->profiles);
+    ws_emit_status(e, "model-sampled", 0, text,
+                   "each kernel says how many; leave --sample and --budget out for exact counts", 1);
 }
 
 static const char *remedy_of(const struct ws_model_issue *issue)
@@ -260,7 +266,7 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
         PUT(emit, metric, WS_REC_METRIC, &rec);
     }
     if (result->is_sampled)
-        put_sample(emit, p.profile, name, result);
+        put_sample(emit, p.profile, result);
     for (uint32_t k = 0; k < result->issues_n; k++) {
         const struct ws_model_issue *issue = &result->issues[k];
         char code[32];
@@ -352,6 +358,8 @@ const uint8_t *ws_emit_drain(struct ws_emit *emit, size_t *bytes)
 const uint8_t *ws_emit_finish(struct ws_emit *emit, int64_t ended_ns, size_t *bytes)
 {
     struct ws_rec_bye bye = {.ended_ns = ended_ns};
+    if (emit->sampled)
+        put_sampled_warning(emit);
     bye.records = emit->records + 1;
     PUT(emit, bye, WS_REC_BYE, &bye);
     if (emit->has_failed)
