@@ -12,9 +12,13 @@
 static char *kept;
 static size_t kept_n, kept_cap;
 
-void rt_print(void *state, const char *text, size_t bytes)
+void rt_print(void *state, bool is_assert, const char *text, size_t bytes)
 {
     (void)state;
+    if (is_assert) {
+        (void)fwrite(text, 1, bytes, stderr);
+        return;
+    }
     if (kept_n + bytes > LIMIT)
         return;
     if (kept_cap - kept_n < bytes) {

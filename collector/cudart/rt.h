@@ -61,8 +61,8 @@ unsigned rt_checks(void); /* enum ws_model_check */
 
 /* --- output.c --- */
 
-/* What kernels print is kept until the program waits for them, as with a GPU. */
-void rt_print(void *state, const char *text, size_t bytes);
+/* What kernels print is kept until the program waits for them, as with a GPU; what they assert goes to stderr. */
+void rt_print(void *state, bool is_assert, const char *text, size_t bytes);
 void rt_print_flush(void);
 /* Bytes that nobody waited for. */
 size_t rt_print_pending(void);

@@ -97,9 +97,10 @@ struct exec_ctx {
     uint64_t budget;              /* warp instructions left until the watch looks again (launch.c) */
     uint64_t budget_left;         /* and after that */
     struct watch *watch;
-    unsigned stop;                                              /* enum ws_model_stop */
-    bool is_first;                                              /* the worker that tells how far it is */
-    void (*print)(void *state, const char *text, size_t bytes); /* what kernels print; NULL = it is dropped */
+    unsigned stop; /* enum ws_model_stop */
+    bool is_first; /* the worker that tells how far it is */
+    void (*print)(void *state, bool is_assert, const char *text,
+                  size_t bytes); /* what kernels print; NULL = it is dropped */
     void *print_state;
     uint64_t barriers; /* warp arrivals */
     uint64_t clock;

@@ -110,7 +110,7 @@ struct ws_model_launch {
     uint32_t test_epoch;     /* tests: number of the first interval between barriers */
     bool keeps_scalar_loads; /* do not join shared loads as ptxas does */
     /* What printf and assert of the kernel write, a call a text, from any worker but one at a time; NULL = dropped. */
-    void (*print)(void *state, const char *text, size_t bytes);
+    void (*print)(void *state, bool is_assert, const char *text, size_t bytes);
     void *print_state;
     const char *instructions; /* "base", "v3", "v4": handlers to use; NULL = the best here */
 };

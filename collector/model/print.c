@@ -182,7 +182,7 @@ void exec_print(struct warp *w, const struct code_ins *i)
             continue;
         if (ctx->atomic_lock)
             pthread_mutex_lock(ctx->atomic_lock);
-        ctx->print(ctx->print_state, out.text, out.n);
+        ctx->print(ctx->print_state, i->type2 == PRINT_ASSERT, out.text, out.n);
         if (ctx->atomic_lock)
             pthread_mutex_unlock(ctx->atomic_lock);
     }

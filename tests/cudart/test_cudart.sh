@@ -142,7 +142,8 @@ mistakes() {
         mistake freed 1 "was freed already: allocation 1" && mistake twice 1 "freed twice" &&
         mistake kind 1 "cudaMemcpyDeviceToHost, but the destination is device memory" &&
         mistake leak 0 "never freed: 128 bytes of cudaMalloc" && mistake launch 0 "nobody asked" &&
-        mistake kernel 700 "mistakes.cu:10" && run 139 "$scratch/mistakes" deref && says "the host touches device memory"
+        mistake assert 710 'thread: [31,0,0] Assertion `(int)threadIdx.x < n` failed.' &&
+        mistake kernel 700 "mistakes.cu:11" && run 139 "$scratch/mistakes" deref && says "the host touches device memory"
 }
 relink() {
     run 125 "$scratch/static" leak && says "nvcc -cudart shared -gencode" &&

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * mistakes.cu: one planted mistake, by name: deref past freed twice kind leak launch kernel. What the runtime answers
+ * mistakes.cu: one planted mistake, by name: deref past freed twice kind leak launch kernel assert. What the runtime answers
  * is printed; what the model says about it is the test's business. */
 #include "program.h"
 
+#include <cassert>
 #include <cstring>
 
 __global__ void write(int *x, int i)
 {
     x[i] = 1;
+}
+
+__global__ void insist(int n)
+{
+    assert((int)threadIdx.x < n);
 }
 
 int main(int argc, char **argv)
@@ -37,6 +43,9 @@ int main(int argc, char **argv)
         write<<<1, 2048>>>(x, 0); /* nobody asks whether it ran */
     } else if (strcmp(what, "kernel") == 0) {
         write<<<1, 1>>>(x, 40);
+        code = cudaDeviceSynchronize();
+    } else if (strcmp(what, "assert") == 0) {
+        insist<<<2, 32>>>(31);
         code = cudaDeviceSynchronize();
     }
     printf("%d\n", code);
