@@ -34,7 +34,7 @@ def kill_program(home):
     stall_ns = max([b - a for a, b in zip(told, told[1:])] + [killed_ns - told[-1], 0]) if told else 0
     found = sessions(home)
     stored = sum(s["launches"] for s in found)
-    due = sum(1 for t in told if t < killed_ns - PROMISE_NS - 2 * stall_ns)
+    due = sum(1 for t in told if t < killed_ns - PROMISE_NS * SLOW - 2 * stall_ns)
     problem = ""
     if stored < due:
         problem = "%d launches stored, %d were complete 100 ms before (longest stall %.0f ms)" % (
