@@ -196,7 +196,29 @@ holds "-o: the capture holds the session" '.kernels[] | select(.name == "vecadd"
 [ -z "$(find "$scratch" -name '*.part')" ]
 check "-o: nothing is left beside it" $?
 
+# --- what is dropped is counted, to the last record ---
+
+WARPSIGHT_MEMORY_MB=4 run --set trace "$app" many 200000 && report
+holds "launches and lost ones add up" '([.kernels[].launches] | add) + ([.warnings[] | select(.code == "records-lost") | .message | capture("^(?<n>[0-9]+) kernel record").n | tonumber] | add // 0) == 200000'
+
+kept=$(jq '[.kernels[].launches] | add' "$scratch/report.json")
+"$ws" serve --background --no-token --listen 127.0.0.1:0 >"$scratch/out" 2>"$scratch/err"
+url=$(head -1 "$scratch/out")
+curl -s "${url}api/v1/sessions/$(jq .session.id "$scratch/report.json")" >"$scratch/api.json"
+jq -e --argjson kept "$kept" '([.loss[] | select(.kind == "kernel") | .count] | add // 0) == 200000 - $kept' "$scratch/api.json" >/dev/null
+check "the API counts the same" $? "$(jq -c .loss "$scratch/api.json" 2>&1 | head -c 200);"
+"$ws" serve --stop >/dev/null
+
 # --- what is missing is said, and the program runs on ---
+
+mkdir -p "$scratch/alone" && cp "$ws" "$scratch/alone/"
+timeout -k 2 60 "$scratch/alone/warpsight" run sh -c 'exit 6' >"$scratch/out" 2>"$scratch/err"
+status=$?
+check "libraries that are not there: said, and none of ld.so's lines" "$([ $status = 6 ] && grep -q 'it has no collector' "$scratch/err" && ! grep -q ld.so "$scratch/err"; echo $?)"
+if echo 'int main(void){return 6;}' | ${CC:-gcc} -x c - -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o "$scratch/musl" 2>/dev/null; then
+    run "$scratch/musl"
+    check "a program for musl: said, no collector" "$(grep -q 'made for musl: it runs as it is, without the collector' "$scratch/err" && ! grep -q ld.so "$scratch/err"; echo $?)"
+fi
 
 CUDA_INJECTION64_PATH=/opt/other/libtool.so run "$app" basic 5
 check "another tool is injected: the program runs" "$([ $status = 5 ] && grep -q 'warning.*/opt/other/libtool.so' "$scratch/err"; echo $?)"

@@ -84,6 +84,20 @@ test("columns sort both ways and their order is the daemon's", { skip }, async (
   await close(page);
 });
 
+test("what was lost is told above every view of its session", { skip }, async () => {
+  const made = (await getJson(d, "/sessions?limit=100")).sessions.find((s) => s.source === "synthetic");
+  if (!made) return; // somebody's own daemon
+  const { loss } = await getJson(d, `/sessions/${made.id}`);
+  const lost = loss.reduce((n, l) => n + l.count, 0);
+  assert.ok(lost > 0);
+  for (const view of ["", "/kernels", "/roofline"]) {
+    const page = await open(`${d.url}/sessions/${made.id}${view}`);
+    await page.waitForFunction((text) => document.body.innerText.includes(text), `${lost} records were lost (${loss.map((l) => l.reason).join(", ")})`);
+    clean(page);
+    await close(page);
+  }
+});
+
 test("a copied link brings back the same view in another browser", { skip }, async () => {
   const page = await open(`${d.url}/sessions/${id}/kernels?sort=-launches`);
   await page.click("summary");
