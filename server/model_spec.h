@@ -7,11 +7,13 @@
  *     "launches": [ { "kernel": "vec_add", "grid": [65536], "block": [256], "dynamic_shared": 0,
  *                     "args": [ {"buffer": "a"}, {"buffer": "b", "offset": 4}, {"i32": 16777216} ] } ] }
  *
- * fill: none (the default: 0 that counts as never written, for --check uninit), zero, random_f32 random_f64 (0 to 1),
- * random_u32 ("below": n), iota_u32, iota_f32, permutation_u32 (every index once, scattered), ring_u32 (the index that
- * follows; one cycle through all), scatter_sectors_u32 (every index once, neighbours in different sectors): a power of
- * two of words; value_f32, value_u32 ("value": x) args: i8 … i64, u8 … u64, f32, f64, buffer (with offset), bytes
- * ("0a0b…"), struct [args]; their number and sizes are held against the PTX, which does not say what is a pointer.
+ * fill: none (the default: 0 that counts as never written, for --check uninit), zero,
+ *       random_f32 random_f64 (0 to 1), random_u32 ("below": n), iota_u32, iota_f32,
+ *       permutation_u32 (every index once, scattered), ring_u32 (the index that follows; one cycle through all),
+ *       scatter_sectors_u32 (every index once, neighbours in different sectors): a power of two of words;
+ *       value_f32, value_u32 ("value": x)
+ * args: i8 … i64, u8 … u64, f32, f64, buffer (with offset), bytes ("0a0b…"), struct [args]; their number and sizes
+ *       are held against the PTX, which does not say what is a pointer.
  * registers: per thread, as ptxas -v says (at least 16 on a GPU); for the occupancy page, no count depends on it
  * spill_bytes: per thread, as ptxas -v says: not 0 = local memory is not predicted (spills are not in PTX)
  * kernel: mangled name, source name ("vec_add"), or source name with template arguments ("reduce_tree<0>"). */

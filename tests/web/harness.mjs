@@ -17,9 +17,9 @@ export function madeUp(kind = "") {
   return file;
 }
 /** Reference kernels through the SIMT model; names of kernels/ptx. */
-export function modelled(names) {
+export function modelled(names, ...options) {
   const dir = mkdtempSync(join(scratch, "model-")), file = join(dir, "modelled.wscap");
-  execFileSync(program, ["kernels", "model", ...names, "-q", "-o", file], { env: { ...process.env, WARPSIGHT_DB: join(dir, "db"), WARPSIGHT_SPOOL: join(dir, "spool") } });
+  execFileSync(program, ["kernels", "model", ...names, ...options, "-q", "-o", file], { env: { ...process.env, WARPSIGHT_DB: join(dir, "db"), WARPSIGHT_SPOOL: join(dir, "spool") } });
   return file;
 }
 /** What was recorded on a GPU. */

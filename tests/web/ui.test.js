@@ -661,6 +661,22 @@ test("the known answers and the decode sweep show what the daemon judges", { ski
   await close(page);
 });
 
+test("of a sampled kernel the pages say how many blocks ran, and that its counts are estimates", { skip }, async () => {
+  const e = await daemon({ files: [modelled(["vec_add", "block_257"], "--sample", "16")], own: true });
+  const k = (await getJson(e, "/sessions/1/kernels")).kernels.find((x) => x.name === "vec_add");
+  assert.deepEqual(k.sampled, { blocks: 18, of: 65536, interval: 0 });
+  assert.equal(k.metrics.gld_sectors_per_request.grade, "estimate");
+  for (const path of ["/sessions/1/kernels", `/sessions/1/kernels/${k.id}`]) {
+    const page = await open(e.url + path);
+    assert.match((await page.locator(".chip.sampled").last().innerText()).replace(/[\u202f\s]+/g, " "), /≈ 1[0-9] of [0-9 ]+ blocks/, path);
+    if (path.endsWith(`/${k.id}`)) assert.match(await page.innerText("#metrics"), /≈\u202f/, "its numbers");
+    assert.deepEqual(await violations(page), []);
+    clean(page);
+    await close(page);
+  }
+  await e.stop();
+});
+
 test("a modelled session beside a recorded one: counts equal side by side, what needs a GPU says so", { skip }, async () => {
   const e = await daemon({ files: [recorded.find((f) => f.endsWith("h200-kernels.wscap")), modelled(["transpose", "spill", "vec_add"])], own: true });
   const list = (await getJson(e, "/sessions?limit=10")).sessions;
