@@ -14,6 +14,7 @@ depends=$(readelf -d "$tree/usr/bin/warpsight" | sed -n 's/.*(NEEDED).*\[\(.*\)\
 done | cut -d : -f 1 | sort -u | paste -s -d , | sed 's/,/, /g')
 [ -n "$depends" ] || { echo "deb: no package of its libraries is known" >&2; exit 1; }
 mkdir -p "$tree/DEBIAN"
+find "$tree/usr/bin" "$tree/usr/lib/warpsight" -type f -exec strip --strip-debug {} +
 gzip -9 -n -f "$tree"/usr/share/man/man1/*.1
 cat >"$tree/DEBIAN/control" <<CONTROL
 Package: warpsight
