@@ -6,8 +6,6 @@
 
 #include "exec.h"
 
-#include "exec.h"
-
 #include "../../analyzer/err.h"
 
 #include <stdio.h>
@@ -676,7 +674,7 @@ static void call_builtin(struct builder *b, const struct ptx_func *f, const stru
         uint32_t var = o && o->kind == PTX_O_SYMBOL ? find_own_var(b->instance, o->name, b->in->scope, b->code->module)
                                                     : CODE_NONE;
         uint64_t at = var == CODE_NONE ? UINT64_MAX : local_place(b, var);
-        if (at > 4 * 4095u || at % 4 != 0) {
+        if (at > UINT64_C(4) * 4095 || at % 4 != 0) {
             decode_refuse(b, "printf or assert whose parameters lie too far away");
             return;
         }
