@@ -674,8 +674,9 @@ static void call_builtin(struct builder *b, const struct ptx_func *f, const stru
         uint32_t var = o && o->kind == PTX_O_SYMBOL ? find_own_var(b->instance, o->name, b->in->scope, b->code->module)
                                                     : CODE_NONE;
         uint64_t at = var == CODE_NONE ? UINT64_MAX : local_place(b, var);
-        if (at > UINT64_C(4) * 4095 || at % 4 != 0) {
-            decode_refuse(b, "printf or assert whose parameters lie too far away");
+        uint32_t bytes = !is_print && k == 2 ? 4 : 8; /* a line number, else a pointer */
+        if (at > 16380 || at % 4 != 0 || b->code->module->vars[var].bytes < bytes) {
+            decode_refuse(b, "printf or assert with parameters of another form");
             return;
         }
         where |= at / 4 << (12 * k);

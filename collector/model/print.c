@@ -58,15 +58,18 @@ static uint64_t take(struct arguments *a, uint32_t bytes)
 /* "%-8.3lf": how long it is, and what of it the host's printf may have. * takes its number from the arguments. */
 static size_t read_spec(const char *format, struct arguments *a, char spec[SPEC_BYTES], bool *is_long)
 {
-    size_t from = 1, n = 1;
+    size_t from = 1, n = 1, digits = 0;
     spec[0] = '%';
     *is_long = false;
     while (format[from] && strchr("-+ #0123456789.*hlLqjzt", format[from])) {
         char c = format[from++];
         *is_long |= strchr("lLqjzt", c) != NULL;
+        digits = c == '*' ? digits + 3 : c >= '0' && c <= '9' ? digits + 1 : 0;
+        if (n >= SPEC_BYTES - 12 || digits > 3) /* no width that anybody means */
+            continue;
         if (c == '*')
             n += (size_t)snprintf(spec + n, SPEC_BYTES - n, "%d", (int)(int32_t)take(a, 4) % 1000);
-        else if (!strchr("hlLqjzt", c) && n < SPEC_BYTES - 12)
+        else if (!strchr("hlLqjzt", c))
             spec[n++] = c;
     }
     spec[n] = 0;
