@@ -123,6 +123,21 @@ static void check_devices(struct doctor *d)
     }
 }
 
+/* A part of a board can be profiled only as far as its owner lets it. */
+static void check_slices(struct doctor *d)
+{
+    for (int i = 0; i < d->probe.device_count; i++) {
+        const struct ws_probe_device *g = &d->probe.device[i];
+        if (g->slice == WS_SLICE_MIG)
+            add(d, "slice", NOTE, "for these counters profile an instance that is the whole GPU, or switch MIG off",
+                "GPU %d is a MIG instance: counters of what instances share (L2, DRAM) may be missing", i);
+        else if (g->slice == WS_SLICE_VGPU)
+            add(d, "slice", NOTE,
+                "the host's administrator sets enable_profiling=1 for this vGPU; one virtual machine a GPU can have it",
+                "GPU %d is a vGPU: the hypervisor decides whether there are counters", i);
+    }
+}
+
 static void check_cupti(struct doctor *d)
 {
     const struct ws_probe *p = &d->probe;
@@ -219,6 +234,7 @@ static void check_all(struct doctor *d)
     check_system(d);
     check_driver(d);
     check_devices(d);
+    check_slices(d);
     check_cupti(d);
     check_rights(d);
     check_installation(d);
@@ -232,6 +248,56 @@ static void check_all(struct doctor *d)
         d->has_trace && !has_bad(d, "cupti") && !has_bad(d, "gpu") && !has_bad(d, "rights") && !is_gvisor(&d->probe);
 }
 
+/* --- what works --- */
+
+enum need { NOTHING, A_TRACE, COUNTERS };
+static const struct feature {
+    const char *id, *title;
+    enum need need;
+    const char *cost; /* measured ones: docs/compared.md */
+    const char *command;
+} features[] = {
+    {"trace", "kernel and copy times", A_TRACE,
+     "some percent of a program; launches of a few µs in a row: up to a third", "warpsight run --set trace ./app"},
+    {"api", "host calls", A_TRACE, "a record for each call into CUDA, beside the trace",
+     "warpsight run --set trace,api ./app"},
+    {"counters", "hardware counters", COUNTERS,
+     "one launch of each kernel runs once a pass (2 for core, 7 with stalls), its memory saved and restored",
+     "warpsight run ./app"},
+    {"rotation", "counters without replay", COUNTERS,
+     "one pass a launch, no launch runs twice; the launch is waited for", "warpsight run --replay-mode rotate ./app"},
+    {"ceilings", "measured roofs", COUNTERS, "some seconds, once a board and driver", "warpsight ceilings"},
+    {"model", "modelled counters", NOTHING, "no GPU; 1 ms of an H200 takes seconds", "warpsight run --model ./app"},
+    {"recorded", "recorded sessions", NOTHING, "nothing", "warpsight import FILE"},
+};
+#define FEATURES (sizeof features / sizeof features[0])
+
+static bool works(const struct doctor *d, const struct feature *f)
+{
+    return f->need == NOTHING || (f->need == A_TRACE ? d->has_trace : d->has_counters);
+}
+
+/* The check that a feature fails for; NULL when it works. */
+static const struct check *obstacle(const struct doctor *d, const struct feature *f)
+{
+    if (works(d, f))
+        return NULL;
+    for (int i = 0; i < d->count; i++)
+        if (d->check[i].state == BAD && !(f->need == A_TRACE && strcmp(d->check[i].id, "rights") == 0))
+            return &d->check[i];
+    for (int i = 0; i < d->count; i++)
+        if (d->check[i].state == NOTE && strcmp(d->check[i].id, "kernel") == 0)
+            return &d->check[i];
+    return NULL;
+}
+
+static const char *next_command(const struct doctor *d)
+{
+    if (d->has_counters)
+        return "warpsight run ./app";
+    return d->has_trace ? "warpsight run --set trace ./app" : "warpsight kernels model transpose";
+}
+
 /* --- output --- */
 
 static void print_text(const struct doctor *d)
@@ -241,10 +307,32 @@ static void print_text(const struct doctor *d)
         if (*d->check[i].remedy)
             printf("                 %s\n", d->check[i].remedy);
     }
-    printf("\nkernel and copy times (trace)    %s\n", d->has_trace ? "yes" : "no");
-    printf("hardware counters (run)          %s\n", d->has_counters ? "yes" : "no");
-    printf("modelled counters (model)        yes, needs no GPU\n");
-    printf("recorded sessions (import)       yes, needs no GPU\n");
+    putchar('\n');
+    for (size_t i = 0; i < FEATURES; i++) {
+        const struct check *why = obstacle(d, &features[i]);
+        printf("%-25s %-4s %s%s\n", features[i].title, works(d, &features[i]) ? "yes" : "no", why ? "see " : "",
+               why ? why->id : features[i].cost);
+    }
+    printf("\nnext: %s\n", next_command(d));
+}
+
+static void print_features(const struct doctor *d, struct ws_json *j)
+{
+    ws_json_key(j, "features");
+    ws_json_array(j);
+    for (size_t i = 0; i < FEATURES; i++) {
+        const struct check *why = obstacle(d, &features[i]);
+        ws_json_object_line(j);
+        ws_json_put_text(j, "id", features[i].id);
+        ws_json_put_text(j, "title", features[i].title);
+        ws_json_put_bool(j, "works", works(d, &features[i]));
+        ws_json_put_text(j, "why", why ? why->message : "");
+        ws_json_put_text(j, "remedy", why ? why->remedy : "");
+        ws_json_put_text(j, "cost", features[i].cost);
+        ws_json_put_text(j, "command", features[i].command);
+        ws_json_end(j);
+    }
+    ws_json_end(j);
 }
 
 static void print_json(const struct doctor *d)
@@ -266,6 +354,7 @@ static void print_json(const struct doctor *d)
         ws_json_end(&j);
     }
     ws_json_end(&j);
+    print_features(d, &j);
     ws_json_key(&j, "works");
     ws_json_object_line(&j);
     ws_json_put_bool(&j, "trace", d->has_trace);
@@ -273,6 +362,7 @@ static void print_json(const struct doctor *d)
     ws_json_put_bool(&j, "model", true);
     ws_json_put_bool(&j, "recorded", true);
     ws_json_end(&j);
+    ws_json_put_text(&j, "next", next_command(d));
     ws_json_end(&j);
     putchar('\n');
 }

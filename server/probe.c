@@ -89,6 +89,21 @@ bool ws_probe_may_count(enum ws_probe_gate gate, uint64_t capabilities, const ch
 
 /* --- files --- */
 
+enum ws_probe_slice ws_probe_read_slice(const char *name)
+{
+    size_t n = strlen(name);
+    size_t digits = n;
+    if (strstr(name, " MIG "))
+        return WS_SLICE_MIG;
+    if (strncmp(name, "GRID ", 5) == 0)
+        return WS_SLICE_VGPU;
+    if (n < 3 || !strchr("ABCQ", name[n - 1]))
+        return WS_SLICE_NONE;
+    while (digits > 1 && isdigit((unsigned char)name[digits - 2]))
+        digits--;
+    return digits < n && digits > 1 && name[digits - 2] == '-' ? WS_SLICE_VGPU : WS_SLICE_NONE;
+}
+
 /* The start of a file under the root; "" when it cannot be read. */
 static void read_text(const char *root, const char *path, char *out, size_t cap)
 {
@@ -204,6 +219,7 @@ static void describe_device(const struct driver *d, int device, struct ws_probe_
 {
     if (!d->device_name || d->device_name(out->name, (int)sizeof out->name, device) != 0)
         snprintf(out->name, sizeof out->name, "GPU %d", device);
+    out->slice = ws_probe_read_slice(out->name);
     if (!d->device_attribute)
         return;
     (void)d->device_attribute(&out->cc_major, ATTRIBUTE_CC_MAJOR, device);

@@ -21,10 +21,14 @@ enum ws_probe_gate {
     WS_GATE_ADMIN_ONLY,
 };
 
+/* A whole board, or a part of one. */
+enum ws_probe_slice { WS_SLICE_NONE, WS_SLICE_MIG, WS_SLICE_VGPU };
+
 struct ws_probe_device {
     char name[96];
     char chip[32]; /* CUPTI's name for it, "" if CUPTI cannot tell */
     int cc_major, cc_minor, sms;
+    enum ws_probe_slice slice;
 };
 
 struct ws_probe {
@@ -78,6 +82,9 @@ bool ws_probe_read_capabilities(const char *status, uint64_t *effective);
 /* Of /proc/driver/nvidia/version: the first word like 580.159.04; "" if there is none. */
 void ws_probe_read_version(const char *text, char *out, size_t cap);
 
+/* Of a device's name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb" is a MIG instance, "NVIDIA A40-48Q" and "GRID V100D-32C" are
+ * vGPUs (profile letters A, B, C, Q). source  NVIDIA, MIG and vGPU user guides */
+enum ws_probe_slice ws_probe_read_slice(const char *name);
 /* Whether these capabilities open the gate for this driver ("565.57"): CAP_SYS_ADMIN, and CAP_PERFMON from driver 565
  * on. source  NVIDIA, "ERR_NVGPUCTRPERM: Permission issue with Performance Counters" */
 bool ws_probe_may_count(enum ws_probe_gate gate, uint64_t capabilities, const char *driver_text);

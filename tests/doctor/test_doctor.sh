@@ -115,6 +115,31 @@ mkdir -p "$root/proc/4711"
 echo nv-hostengine >"$root/proc/4711/comm"
 expect "DCGM at work is noted" 0 true true tool note "nv-hostengine (pid 4711)"
 
+machine
+FAKE_CUDA_NAME="NVIDIA H100 80GB HBM3 MIG 1g.10gb" expect "a MIG instance" 0 true true slice note "MIG instance"
+FAKE_CUDA_NAME="NVIDIA A40-48Q" expect "a vGPU" 0 true true slice note "GPU 0 is a vGPU"
+FAKE_CUDA_NAME="NVIDIA RTX 6000-Ada" expect "a board with a dash is a whole board" 0 true true driver ok
+WARPSIGHT_DOCTOR_ROOT=$root FAKE_CUDA_NAME="NVIDIA RTX 6000-Ada" "$ws" doctor --json | jq -e '[.checks[] | select(.id == "slice")] | length == 0' >/dev/null &&
+    echo "PASS and nothing is said of it" || { echo "FAIL and nothing is said of it"; failed=1; }
+
+# features NAME JQ: what jq makes of the whole answer must be true.
+features() {
+    if WARPSIGHT_DOCTOR_ROOT=$root "$ws" doctor --json | jq -e "$2" >/dev/null; then echo "PASS $1"; else
+        echo "FAIL $1: $(WARPSIGHT_DOCTOR_ROOT=$root "$ws" doctor --json | jq -c '[.next, [.features[] | [.id, .works, .why]]]')"
+        failed=1
+    fi
+}
+machine
+features "every feature works on a good machine, with its cost and command" '.next == "warpsight run ./app" and ([.features[] | select(.works and .why == "" and .cost != "" and .command != "")] | length) == 7'
+printf 'RmProfilingAdminOnly: 1\n' >"$root/proc/driver/nvidia/params"
+features "without rights counters say why and how, tracing works" '.next == "warpsight run --set trace ./app" and ([.features[] | select(.works | not)] | map(.id) == ["counters", "rotation", "ceilings"]) and ([.features[] | select((.works | not) and (.why | contains("RmProfilingAdminOnly")) and .remedy != "")] | length) == 3'
+machine
+rm -r "$root/libcuda.so.1" "$root/proc/driver"
+features "without a driver the model is what is next" '.next == "warpsight kernels model transpose" and ([.features[] | select(.works)] | map(.id) == ["model", "recorded"]) and ([.features[] | select((.works | not) and (.why | contains("no NVIDIA driver")))] | length) == 5'
+machine
+echo 4.4.0 >"$root/proc/sys/kernel/osrelease"
+features "gVisor is why there are no counters" '[.features[] | select((.works | not) and (.why | contains("gVisor")))] | map(.id) == ["counters", "rotation", "ceilings"]'
+
 # Hostile files: long lines, no line ends, binary bytes.
 machine
 head -c 100000 /dev/zero | tr '\0' '9' >"$root/proc/driver/nvidia/version"
@@ -126,7 +151,7 @@ WARPSIGHT_DOCTOR_ROOT=$root "$ws" doctor --json 2>/dev/null | jq -e .works.model
 }
 
 machine
-WARPSIGHT_DOCTOR_ROOT=$root "$ws" doctor >"$scratch/text" && grep -q '^hardware counters (run)  *yes' "$scratch/text" && echo "PASS the text says what works" || {
+WARPSIGHT_DOCTOR_ROOT=$root "$ws" doctor >"$scratch/text" && grep -q '^hardware counters  *yes' "$scratch/text" && grep -q '^next: warpsight run ./app$' "$scratch/text" && echo "PASS the text says what works" || {
     echo "FAIL the text says what works"
     failed=1
 }

@@ -3,6 +3,7 @@
  * Kernels are C functions (fake.h); every launch runs at once and once. Like the driver it loads
  * CUDA_INJECTION64_PATH inside cuInit and ignores a library that is missing or refuses.
  *   FAKE_CUDA_INIT=N     cuInit answers N
+ *   FAKE_CUDA_NAME=TEXT  every device's name
  *   FAKE_CUDA_DEVICES=N  devices, 1 unless said; each is described as an H200
  * Not a model of the hardware: nothing here says how fast or how right anything is. */
 #include "fake.h"
@@ -171,7 +172,10 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device)
 {
     if (!is_device(device) || length < 1)
         return CUDA_ERROR_INVALID_VALUE;
-    snprintf(name, (size_t)length, "Fake GPU %d", device);
+    if (getenv("FAKE_CUDA_NAME"))
+        snprintf(name, (size_t)length, "%s", getenv("FAKE_CUDA_NAME"));
+    else
+        snprintf(name, (size_t)length, "Fake GPU %d", device);
     return CUDA_SUCCESS;
 }
 
