@@ -23,6 +23,7 @@ RATE = int(os.environ.get("SOAK_RATE", "20000"))
 PROGRAM_SECONDS = 20  # a program's life
 WAL_BOUND = 100 << 20
 home = tempfile.mkdtemp()
+started = []  # processes, ended with this one whatever happens
 db, spool = os.path.join(home, "a.db"), os.path.join(home, "spool")
 
 
@@ -64,6 +65,7 @@ def main():
     env = dict(os.environ, WARPSIGHT_DB=db, WARPSIGHT_SPOOL=spool)
     daemon = subprocess.Popen([os.path.join(B, "warpsight"), "serve", "--no-token", "--listen", "127.0.0.1:0"], env=env,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    started.append(daemon)
     port = int(re.search(r":(\d+)/", daemon.stdout.readline().decode()).group(1))
     samples, times, written, program, began = [], [], 0, None, time.monotonic()
     each = int(RATE * PROGRAM_SECONDS)
@@ -77,6 +79,7 @@ def main():
             # ten bursts with pauses between them, as the steps of a training have
             program = subprocess.Popen([os.path.join(B, "web", "spool_writer"), spool, "run%d" % (written // each),
                                         str(each), str(int(PROGRAM_SECONDS * 80)), "40"], stdout=subprocess.DEVNULL)
+            started.append(program)
             written += each
         if t >= next_sample:
             next_sample = t + 5
@@ -136,4 +139,8 @@ def main():
 try:
     sys.exit(main())
 finally:
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
     shutil.rmtree(home, ignore_errors=True)
