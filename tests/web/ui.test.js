@@ -616,7 +616,7 @@ test("the access calculator draws a pattern, and its padding advice works", { sk
   await page.waitForURL(/pitch=132/);
   await page.waitForSelector('svg[aria-label*="; 1 rounds"]');
   assert.equal(await page.locator('svg[aria-label*="; 1 rounds"] .round rect').count(), 32, "a lane, a bank");
-  assert.match(await page.innerText(".side"), /No padding/);
+  assert.match(await page.innerText(".side"), /nothing to pad/);
   clean(page);
   await close(page);
 });
