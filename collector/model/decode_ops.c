@@ -583,10 +583,12 @@ static bool decode_shfl(struct builder *b)
 static bool decode_vote(struct builder *b)
 {
     static const char *const names[] = {"ballot", "all", "any", "uni", NULL};
-    int mode = index_of(b, token_is(b, 1, "sync") ? 2 : 1, names);
+    bool is_sync = token_is(b, 1, "sync");
+    int mode = index_of(b, is_sync ? 2 : 1, names);
     b->now.type2 = (uint8_t)mode;
     b->now.d[0] = mode == 0 ? decode_dest(b, decode_operand(b, 0), 4) : decode_pred_dest(b, decode_operand(b, 0));
     b->now.s[0] = decode_pred_source(b, decode_operand(b, 1), CODE_NEGATE_A);
+    b->now.s[1] = is_sync ? decode_source(b, decode_operand(b, 2), 4) : decode_constant(b, UINT32_MAX, 4);
     decode_emit(b, OP_vote);
     return mode >= 0 && b->now.d[0] != CODE_NONE;
 }
@@ -603,6 +605,7 @@ static bool decode_match(struct builder *b)
     }
     b->now.s[0] = decode_source(b, decode_operand(b, 1), bytes);
     b->now.s_wide = bytes == 8;
+    b->now.s[1] = decode_source(b, decode_operand(b, 2), 4);
     decode_emit(b, OP_match);
     return (bytes == 4 || bytes == 8) && b->now.d[0] != CODE_NONE;
 }
@@ -615,6 +618,7 @@ static bool decode_redux(struct builder *b)
     b->now.flags |= last_type(b) == PTX_S32 ? CODE_SIGNED : 0;
     b->now.d[0] = decode_dest(b, decode_operand(b, 0), 4);
     b->now.s[0] = decode_source(b, decode_operand(b, 1), 4);
+    b->now.s[1] = decode_source(b, decode_operand(b, 2), 4);
     decode_emit(b, OP_redux);
     return mode >= 0 && b->now.d[0] != CODE_NONE && last_type(b) != PTX_F32;
 }

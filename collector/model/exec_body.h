@@ -915,41 +915,48 @@ static void op_shfl(struct warp *w, const struct code_ins *i)
         pred_set(w, i->d[1], bits);
 }
 
+/* Of each lane: the lanes that are named in its membermask and are here. All equal as a rule; tiles of less than a warp
+ * give each tile its own. */
+static void members_of(const struct warp *w, const struct code_ins *i, uint32_t members[32])
+{
+    const uint32_t *named = reg_at(w, i->s[1]);
+    LANES
+    members[l] = named[l] & w->mask;
+}
+
 static void op_vote(struct warp *w, const struct code_ins *i)
 {
-    uint32_t p = source_pred(w, i, 0, CODE_NEGATE_A) & w->mask;
-    uint32_t temp[32];
-    switch (i->type2) {
-    case 0: /* ballot */
-        LANES
-        temp[l] = p;
+    uint32_t p = source_pred(w, i, 0, CODE_NEGATE_A);
+    uint32_t members[32], temp[32];
+    members_of(w, i, members);
+    LANES
+    temp[l] = p & members[l];
+    if (i->type2 == 0) { /* ballot */
         store_32(w, i->d[0], temp);
-        break;
-    case 1:
-        pred_set(w, i->d[0], p == w->mask ? UINT32_MAX : 0);
-        break;
-    case 2:
-        pred_set(w, i->d[0], p != 0 ? UINT32_MAX : 0);
-        break;
-    default: /* uni */
-        pred_set(w, i->d[0], p == 0 || p == w->mask ? UINT32_MAX : 0);
+        return;
     }
+    uint32_t all = 0, any = 0;
+    for (int l = 0; l < 32; l++) {
+        all |= (uint32_t)(temp[l] == members[l]) << l;
+        any |= (uint32_t)(temp[l] != 0) << l;
+    }
+    pred_set(w, i->d[0], i->type2 == 1 ? all : i->type2 == 2 ? any : all | ~any /* uni */);
 }
 
 static void op_match(struct warp *w, const struct code_ins *i)
 {
-    uint32_t temp[32] = {0};
+    uint32_t members[32], temp[32] = {0};
     uint32_t all = 0;
+    members_of(w, i, members);
     for (int l = 0; l < 32; l++)
         for (int k = 0; k < 32; k++)
-            if ((w->mask >> l & 1) && (w->mask >> k & 1) && lane_bits(w, i, 0, l) == lane_bits(w, i, 0, k))
+            if ((members[l] >> k & 1) && lane_bits(w, i, 0, l) == lane_bits(w, i, 0, k))
                 temp[l] |= 1u << k;
-    for (int l = 0; l < 32; l++)
-        if ((w->mask >> l & 1) && temp[l] == w->mask)
-            all = UINT32_MAX;
     if (i->type2 == 1) { /* match.all */
-        LANES
-        temp[l] = all ? w->mask : 0;
+        for (int l = 0; l < 32; l++) {
+            all |= (uint32_t)(temp[l] == members[l]) << l;
+            temp[l] = temp[l] == members[l] ? members[l] : 0;
+        }
         if (i->d[1] != CODE_NONE)
             pred_set(w, i->d[1], all);
     }
@@ -977,14 +984,20 @@ static uint32_t reduce_two(uint8_t how, bool is_signed, uint32_t a, uint32_t b)
 static void op_redux(struct warp *w, const struct code_ins *i)
 {
     const uint32_t *a = reg_at(w, i->s[0]);
-    uint32_t temp[32];
-    int first = __builtin_ctz(w->mask);
-    uint32_t v = a[first];
-    for (int l = first + 1; l < 32; l++)
-        if (w->mask >> l & 1)
-            v = reduce_two(i->type2, i->flags & CODE_SIGNED, v, a[l]);
-    LANES
-    temp[l] = v;
+    uint32_t members[32], temp[32] = {0};
+    members_of(w, i, members);
+    for (uint32_t left = w->mask; left;) { /* group by group */
+        int first = __builtin_ctz(left);
+        uint32_t v = a[first], group = members[first];
+        for (int l = 0; l < 32; l++)
+            if (l != first && (group >> l & 1))
+                v = reduce_two(i->type2, i->flags & CODE_SIGNED, v, a[l]);
+        for (int l = first; l < 32; l++)
+            if ((left >> l & 1) && members[l] == group) {
+                temp[l] = v;
+                left &= ~(1u << l);
+            }
+    }
     store_32(w, i->d[0], temp);
 }
 

@@ -209,6 +209,8 @@ TEST(the_plain_build_gives_the_same)
     check_lanes();
 }
 
+#define TILE_MASK "and.b32 %r6, %r1, 16; mov.u32 %r4, 0xffff; shl.b32 %r4, %r4, %r6; "
+
 TEST(shuffles_votes_and_matches)
 {
     static struct run r;
@@ -226,6 +228,14 @@ TEST(shuffles_votes_and_matches)
         {"and.b32 %r4, %r1, 1; match.any.sync.b32 %r3, %r4, -1;", 0x55555555u, 0xaaaaaaaau, 0xaaaaaaaau},
         {"redux.sync.add.u32 %r3, %r1, -1;", 496, 496, 496},
         {"redux.sync.max.s32 %r3, %r1, -1;", 31, 31, 31},
+        /* membermasks of two tiles of 16 lanes in one instruction, as cooperative groups make them */
+        {TILE_MASK "redux.sync.add.u32 %r3, %r1, %r4;", 120, 120, 376},
+        {TILE_MASK "setp.gt.u32 %p1, %r1, 14; vote.sync.ballot.b32 %r3, %p1, %r4;", 0x8000u, 0x8000u, 0xffff0000u},
+        {TILE_MASK "setp.gt.u32 %p1, %r1, 14; vote.sync.all.pred %p2, %p1, %r4; selp.b32 %r3, 1, 0, %p2;", 0, 0, 1},
+        {TILE_MASK "setp.gt.u32 %p1, %r1, 15; vote.sync.any.pred %p2, %p1, %r4; selp.b32 %r3, 1, 0, %p2;", 0, 0, 1},
+        {TILE_MASK "setp.gt.u32 %p1, %r1, 14; vote.sync.uni.pred %p2, %p1, %r4; selp.b32 %r3, 1, 0, %p2;", 0, 0, 1},
+        {TILE_MASK "and.b32 %r5, %r1, 1; match.any.sync.b32 %r3, %r5, %r4;", 0x5555u, 0xaaaau, 0xaaaa0000u},
+        {TILE_MASK "max.u32 %r5, %r1, 16; match.all.sync.b32 %r3|%p1, %r5, %r4;", 0xffffu, 0xffffu, 0},
         {"activemask.b32 %r3;", 0xffffffffu, 0xffffffffu, 0xffffffffu},
         {"mov.u32 %r3, %lanemask_lt;", 0, 31, 0x7fffffffu},
         {"setp.gt.u32 %p1, %r1, 4; mov.u32 %r3, 9; @%p1 mov.u32 %r3, %laneid;", 9, 5, 31},
