@@ -778,21 +778,20 @@ static void op_testp(struct warp *w, const struct code_ins *i)
     pred_set(w, i->d[0], bits);
 }
 
-/* --- carry chains; i->boolean: 1 takes the carry, 2 sets it, 4 subtracts, 8 high half of the product --- */
+/* --- carry chains; i->boolean: 1 takes the carry, 2 sets it, 4 subtracts, 8 high half of the product ---
+ * A subtraction adds the complement: its carry is 1 where nothing was borrowed. nvcc's division of 128-bit integers reads
+ * it so, by an addc behind a subc.cc. */
 
 static void carry_lane(struct warp *w, const struct code_ins *i, int l, uint64_t a, uint64_t b, uint64_t *out)
 {
     bool is_wide = i->d_wide & 1;
     uint64_t carry = i->boolean & 1 ? (w->carry >> l) & 1u : 0;
-    wide_u sum;
-    uint32_t bit;
     if (i->boolean & 4) {
-        sum = (wide_u)a - b - carry;
-        bit = (uint32_t)(sum >> (is_wide ? 64 : 32)) & 1u;
-    } else {
-        sum = (wide_u)a + b + carry;
-        bit = (uint32_t)(sum >> (is_wide ? 64 : 32)) & 1u;
+        b = is_wide ? ~b : (uint32_t)~b;
+        carry = i->boolean & 1 ? carry : 1;
     }
+    wide_u sum = (wide_u)a + b + carry;
+    uint32_t bit = (uint32_t)(sum >> (is_wide ? 64 : 32)) & 1u;
     *out = (uint64_t)sum;
     if ((i->boolean & 2) && (w->mask >> l & 1))
         w->carry = (w->carry & ~(1u << l)) | bit << l;

@@ -173,6 +173,13 @@ static const struct lane_case lane_cases[] = {
     {"mov.b64 %rd6, {%r2, 7}; mov.b64 {_, %r3}, %rd6;", 1, 7},
     {"add.cc.u32 %r4, %r2, %r2; addc.u32 %r3, 0, 0;", 0x80000000u, 1},
     {"sub.cc.u32 %r4, %r2, 1; subc.u32 %r3, 0, 0;", 0, 0xffffffffu},
+    /* the carry of a subtraction is 1 where nothing is borrowed: nvcc's division of 128-bit integers adds it */
+    {"sub.cc.u32 %r4, %r2, 1; addc.u32 %r3, 0, 0;", 0, 0},
+    {"sub.cc.u32 %r4, %r2, 1; addc.u32 %r3, 0, 0;", 1, 1},
+    {"sub.cc.u32 %r4, %r2, 1; subc.cc.u32 %r4, 0, 0; subc.cc.u32 %r4, 7, 6; addc.u32 %r3, 2, 0;", 0, 3},
+    {"sub.cc.u32 %r4, %r2, 1; subc.cc.u32 %r4, 0, 0; subc.cc.u32 %r4, 7, 7; addc.u32 %r3, 2, 0;", 0, 2},
+    {"mov.b64 %rd1, {%r2, 0}; sub.cc.u64 %rd1, %rd1, 1; addc.u32 %r3, 0, 0;", 0, 0},
+    {"mov.b64 %rd1, {%r2, 0}; sub.cc.u64 %rd1, %rd1, 1; addc.u32 %r3, 0, 0;", 1, 1},
     {"mad.lo.cc.u32 %r4, %r2, %r2, %r2; madc.hi.u32 %r3, %r2, %r2, 0;", 0xffffffffu, 0xffffffffu},
     {"mul.hi.u64 %rd6, %rd7, %rd7; cvt.u64.u32 %rd7, %r2; shl.b64 %rd7, %rd7, 32; mul.hi.u64 %rd6, %rd7, %rd7; "
      "cvt.u32.u64 %r3, %rd6;",
