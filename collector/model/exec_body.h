@@ -190,6 +190,17 @@ static inline uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, bool a_signed, b
     return c;
 }
 
+/* dp2a: the two halves of a against the low or the high two bytes of b */
+static inline uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, bool a_signed, bool b_signed)
+{
+    for (int k = 0; k < 2; k++) {
+        int32_t x = a_signed ? (int16_t)(a >> (16 * k)) : (int32_t)(uint16_t)(a >> (16 * k));
+        int32_t y = b_signed ? (int8_t)(b >> (8 * k)) : (int32_t)(uint8_t)(b >> (8 * k));
+        c += (uint32_t)(x * y);
+    }
+    return c;
+}
+
 static inline uint32_t byte_differences(uint32_t a, uint32_t b)
 {
     uint32_t r = 0;
@@ -779,8 +790,8 @@ static void op_testp(struct warp *w, const struct code_ins *i)
 }
 
 /* --- carry chains; i->boolean: 1 takes the carry, 2 sets it, 4 subtracts, 8 high half of the product ---
- * A subtraction adds the complement: its carry is 1 where nothing was borrowed. nvcc's division of 128-bit integers reads
- * it so, by an addc behind a subc.cc. */
+ * A subtraction adds the complement: its carry is 1 where nothing was borrowed. nvcc's division of 128-bit integers
+ * reads it so, by an addc behind a subc.cc. */
 
 static void carry_lane(struct warp *w, const struct code_ins *i, int l, uint64_t a, uint64_t b, uint64_t *out)
 {
