@@ -2,8 +2,8 @@
  * foreign.h: what the programs of this folder share: a check of calls, the verdict, and the counts that each derives by
  * hand. A program knows CUDA and the rules of the hardware as documented (sectors of 32 bytes, 32 banks of 4 bytes);
  * nothing here comes from the model. test_foreign.sh compares the lines "expect KERNEL METRIC N" with the report. */
-#ifndef WS_FOREIGN_H
-#define WS_FOREIGN_H
+#ifndef WS_TESTS_CUDART_FOREIGN_FOREIGN_H
+#define WS_TESTS_CUDART_FOREIGN_FOREIGN_H
 
 #include <cstdio>
 #include <cstdlib>
