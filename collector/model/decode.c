@@ -186,7 +186,9 @@ static uint32_t special_source(struct builder *b, struct ptx_name name)
             b->specials[s] = add_reg(b, (struct code_reg){.kind = REG_SPECIAL, .bytes = 4, .special = (uint8_t)s});
         return b->specials[s];
     }
-    decode_refuse(b, "unknown special register");
+    char why[80];
+    snprintf(why, sizeof why, "unknown special register '%.*s'", (int)(name.length > 40 ? 40 : name.length), name.at);
+    decode_refuse(b, why);
     return 0;
 }
 
