@@ -554,6 +554,10 @@ static enum ws_spool_work token_work(const char *folder)
 
 enum ws_spool_work ws_ingest_has_work(const char *spool)
 {
+    struct stat st;
+    /* Whoever tries to take it learns that it is not ours. */
+    if (lstat(spool, &st) == 0 && !is_our_folder(spool))
+        return WS_SPOOL_FINISHED;
     return most_work(spool, wants_token, token_work);
 }
 

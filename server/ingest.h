@@ -20,7 +20,7 @@ struct ws_ingest {
     uint32_t session_count;               /* more than WS_INGEST_SESSIONS: the others are not named */
 };
 
-/* What the spool holds; cheap. A folder that is not ours counts as empty. */
+/* What the spool holds; cheap. One that is not ours has work, which ws_ingest_spool then refuses. */
 enum ws_spool_work {
     WS_SPOOL_EMPTY = 0,
     WS_SPOOL_LIVE,     /* only segments that are being written */

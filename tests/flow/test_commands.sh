@@ -170,6 +170,9 @@ says "newer WarpSight" "says so"
 exits 1 "a newer database is not written" env WARPSIGHT_DB=newer.db "$W" import a.wscap
 exits 1 "a database that is a folder" env WARPSIGHT_DB="$scratch" "$W" report
 exits 1 "a database under a file" env WARPSIGHT_DB="$scratch/a.wscap/db" "$W" report
+mkdir -m 777 spool-of-all && chmod 777 spool-of-all
+WARPSIGHT_SPOOL=$scratch/spool-of-all "$W" list sessions >out 2>err && grep -q 'is not taken: .*everybody may write' err && ok "a spool that everybody may write is not taken, and that is said" ||
+    bad "a spool that everybody may write is not taken, and that is said" "$(head -2 err)"
 exits 1 "a damaged database keeps the spool out" bash -c "mkdir -p -m 700 spool2/t/$agent && chmod 700 spool2 spool2/t && cp $scratch/s.wscap spool2/t/$agent/00000000.done && head -c 3000 /dev/urandom >bad.db && WARPSIGHT_SPOOL=$scratch/spool2 WARPSIGHT_DB=$scratch/bad.db $W list sessions"
 [ -e "spool2/t/$agent/00000000.done" ] && ok "and the spool is still there" || bad "and the spool is still there" "gone"
 exit $status
