@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""failing.py: each call that can fail, failing: once, and from then on always; in the CLI, the daemon and the
-collector. Run by test_failing.sh. The short form tries FAULT_POINTS / 10 of the calls of each kind and the first one, chosen by the
+"""failing.py: each call that can fail, failing: once, and from then on always; in the CLI, the daemon, the
+collector and `warpsight run`. Run by test_failing.sh. The short form tries FAULT_POINTS / 10 of the calls of each kind and the first one, chosen by the
 seed; with FAULT_POINTS of 200 and more the first 200 of each kind and as many chosen ones."""
+import glob
 import http.client
 import json
 import os
@@ -129,6 +130,9 @@ def commands():
     run(stored, PROGRAM, "import", CAPTURE)
     try_command("report", stored, [PROGRAM, "report", "--json"], KINDS, False)
     try_command("export", stored, [PROGRAM, "export", "--format", "capture"], KINDS, False)
+    try_command("diff", stored, [PROGRAM, "diff", "1", "1", "--json"], KINDS, False)
+    details = sorted(glob.glob("tests/gpu/results/*-ncu-details.csv.gz"))[-1]
+    try_command("import_of_nsight_compute", folder("empty"), [PROGRAM, "import", details], KINDS, True)
 
 
 # --- the daemon ---
@@ -280,14 +284,58 @@ def collector():
         SEED, tried, whole))
 
 
+# --- warpsight run ---
+
+def launcher():
+    """The program runs, or is refused with a word and 125 to 127; what was recorded is in the report, or a word says why."""
+    app = [os.path.join(FAKE, "fake_app"), "basic"]
+    command = [PROGRAM, "run", *app]
+    alone = run(folder("plain"), *app)
+    problems, tried, refused = [], 0, 0
+    for kind in KINDS:
+        total = sum(count_calls(folder("counted"), kind, *command, sources=sources_of(kind),
+                                WARPSIGHT_CUPTI=FAKE).values())
+        for nth in points(total):
+            for mode in "once", "ever":
+                home = folder("faulty")
+                where = "%s %d of %d %s: " % (kind, nth, total, mode)
+                try:
+                    done = faulty(home, kind, nth, mode, *command, sources=sources_of(kind), timeout=20,
+                                  WARPSIGHT_CUPTI=FAKE)
+                except subprocess.TimeoutExpired:
+                    problems.append(where + "hangs")
+                    continue
+                tried += 1
+                bad = crashed(done)
+                if not bad and done.returncode in (125, 126, 127):
+                    refused += 1
+                    bad = "" if done.stderr.strip() else "refused without a word"
+                elif not bad and done.returncode != alone.returncode:
+                    bad = "status %d: %r" % (done.returncode, done.stderr[-200:])
+                elif not bad and not done.stdout.startswith(alone.stdout):
+                    bad = "the program's output is another"
+                elif not bad:
+                    listed = run(home, PROGRAM, "report", "--json")
+                    report = json.loads(listed.stdout) if listed.returncode == 0 else {"kernels": [], "warnings": []}
+                    launches = sum(k["launches"] for k in report["kernels"])
+                    said = b"==WARPSIGHT== error" in done.stderr or b"==WARPSIGHT== warning" in done.stderr
+                    # Where every write fails, nothing can be said either.
+                    if launches != 6 and not report["warnings"] and not said and not ("write" in kind and mode == "ever"):
+                        bad = "%d of 6 launches without a word: %r" % (launches, done.stderr[-200:])
+                if bad:
+                    problems.append(where + bad)
+    verdict("failing_calls_of_run", problems, "seed %d, %d failures tried, %d of them refused" % (SEED, tried, refused))
+
+
 def main():
     passing_read_errors()
     commands()
     daemon()
     if os.path.exists(os.path.join(FAKE, "fake_app")) and os.path.exists(os.path.join(B, "libwarpsight-cupti.so")):
         collector()
+        launcher()
     else:
-        print("SKIP failing_calls_of_the_collector: no CUPTI headers, so there is no collector library")
+        print("SKIP failing_calls_of_the_collector_and_run: no CUPTI headers, so there is no collector library")
     finish()
 
 
