@@ -120,44 +120,88 @@ static uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> 32);
 }
 
-static bool fill_words(uint32_t *to, uint64_t n, const char *how, uint64_t seed, uint64_t below, double value)
+/* --- what a buffer holds --- */
+
+struct fill {
+    uint64_t n; /* words */
+    uint64_t state, below;
+    double value;
+};
+
+static uint32_t bits_of(float f)
 {
-    uint64_t state = seed * 2 + 1;
-    for (int k = 0; k < 4; k++)
-        next_random(&state);
-    for (uint64_t i = 0; i < n; i++) {
-        float f = 0;
-        bool is_float = true;
-        uint32_t u = 0;
-        if (strcmp(how, "random_f32") == 0) {
-            f = (float)(next_random(&state) >> 8) * (1.0f / 16777216.0f);
-        } else if (strcmp(how, "iota_f32") == 0) {
-            f = (float)i;
-        } else if (strcmp(how, "value_f32") == 0) {
-            f = (float)value;
-        } else {
-            is_float = false;
-            if (strcmp(how, "random_u32") == 0)
-                u = below ? (uint32_t)(((uint64_t)next_random(&state) * below) >> 32) : next_random(&state);
-            else if (strcmp(how, "iota_u32") == 0)
-                u = (uint32_t)i;
-            else if (strcmp(how, "value_u32") == 0)
-                u = (uint32_t)value;
-            else if (strcmp(how, "permutation_u32") == 0)
-                u = (uint32_t)((i * 2654435761u + 12345u) & (n - 1));
-            else if (strcmp(how, "ring_u32") == 0) /* one cycle through all: factor 5 mod 8, odd step */
-                u = (uint32_t)((i * 2654435765u + 12345u) & (n - 1));
-            else if (strcmp(how, "scatter_sectors_u32") == 0) /* neighbours fall into different 32-byte sectors */
-                u = (uint32_t)((i % (n / 8) * 2654435761u + 12345u) % (n / 8) * 8 + i / (n / 8));
-            else
-                return false;
-        }
-        if (is_float)
-            memcpy(&u, &f, sizeof u);
-        to[i] = u;
-    }
-    return true;
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
 }
+
+static uint32_t random_f32(struct fill *f, uint64_t i)
+{
+    (void)i;
+    return bits_of((float)(next_random(&f->state) >> 8) * (1.0f / 16777216.0f));
+}
+
+static uint32_t iota_f32(struct fill *f, uint64_t i)
+{
+    (void)f;
+    return bits_of((float)i);
+}
+
+static uint32_t value_f32(struct fill *f, uint64_t i)
+{
+    (void)i;
+    return bits_of((float)f->value);
+}
+
+static uint32_t random_u32(struct fill *f, uint64_t i)
+{
+    (void)i;
+    return f->below ? (uint32_t)(((uint64_t)next_random(&f->state) * f->below) >> 32) : next_random(&f->state);
+}
+
+static uint32_t iota_u32(struct fill *f, uint64_t i)
+{
+    (void)f;
+    return (uint32_t)i;
+}
+
+static uint32_t value_u32(struct fill *f, uint64_t i)
+{
+    (void)i;
+    return (uint32_t)f->value;
+}
+
+static uint32_t permutation_u32(struct fill *f, uint64_t i)
+{
+    return (uint32_t)((i * 2654435761u + 12345u) & (f->n - 1));
+}
+
+/* One cycle through all: factor 5 mod 8, odd step. */
+static uint32_t ring_u32(struct fill *f, uint64_t i)
+{
+    return (uint32_t)((i * 2654435765u + 12345u) & (f->n - 1));
+}
+
+/* Neighbours fall into different 32-byte sectors. */
+static uint32_t scatter_sectors_u32(struct fill *f, uint64_t i)
+{
+    return (uint32_t)((i % (f->n / 8) * 2654435761u + 12345u) % (f->n / 8) * 8 + i / (f->n / 8));
+}
+
+static const struct {
+    const char *name;
+    uint32_t (*word)(struct fill *f, uint64_t i);
+    bool needs_power; /* of two words, 8 or more */
+} fills[] = {{"random_f32", random_f32, false},
+             {"iota_f32", iota_f32, false},
+             {"value_f32", value_f32, false},
+             {"random_u32", random_u32, false},
+             {"iota_u32", iota_u32, false},
+             {"value_u32", value_u32, false},
+             {"permutation_u32", permutation_u32, true},
+             {"ring_u32", ring_u32, true},
+             {"scatter_sectors_u32", scatter_sectors_u32, true}};
+#define FILLS (sizeof fills / sizeof fills[0])
 
 static int fill_buffer(struct buffer *b, struct ws_model *model, char *error)
 {
@@ -167,6 +211,9 @@ static int fill_buffer(struct buffer *b, struct ws_model *model, char *error)
     uint64_t seed = 1, below = 0;
     uint64_t n = b->bytes / 4;
     void *at = ws_model_at(model, b->addr, b->bytes);
+    uint32_t *words = at;
+    struct fill f;
+    size_t which = 0;
     if (!at || !get_count(b->json, "seed", 0x1p53, &seed) || !get_count(b->json, "below", 0x1p32, &below))
         return fail(error, -WS_ESYNTAX, "bad seed or below of buffer", b->name);
     if (strcmp(how, "zero") == 0 || strcmp(how, "none") == 0)
@@ -178,12 +225,17 @@ static int fill_buffer(struct buffer *b, struct ws_model *model, char *error)
             d[i] = next_random(&state) * 0x1p-32;
         return 0;
     }
-    if ((strcmp(how, "permutation_u32") == 0 || strcmp(how, "ring_u32") == 0 ||
-         strcmp(how, "scatter_sectors_u32") == 0) &&
-        (n < 8 || (n & (n - 1)) != 0))
-        return fail(error, -WS_ESYNTAX, "this fill needs a power of two of words, 8 or more: buffer", b->name);
-    if (!fill_words(at, n, how, seed, below, cJSON_IsNumber(value) ? value->valuedouble : 0))
+    while (which < FILLS && strcmp(fills[which].name, how) != 0)
+        which++;
+    if (which == FILLS)
         return fail(error, -WS_ESYNTAX, "unknown fill of buffer", b->name);
+    if (fills[which].needs_power && (n < 8 || (n & (n - 1)) != 0))
+        return fail(error, -WS_ESYNTAX, "this fill needs a power of two of words, 8 or more: buffer", b->name);
+    f = (struct fill){n, seed * 2 + 1, below, cJSON_IsNumber(value) ? value->valuedouble : 0};
+    for (int k = 0; k < 4; k++)
+        (void)next_random(&f.state);
+    for (uint64_t i = 0; i < n; i++)
+        words[i] = fills[which].word(&f, i);
     return 0;
 }
 
