@@ -13,7 +13,7 @@ const MOST = 12;
 
 /** entries: [what kind, text, to: path or function]; the session's kernels, all sessions, rules and metrics are added here. */
 export function Palette({ session, entries }) {
-  const ref = useRef(null);
+  const ref = useRef(null), ours = useRef(false); // ours: the next close event tells of our own closing, and may come after it was opened again
   const [typed, type] = useState("");
   const [at, setAt] = useState(0);
   const on = palette.value;
@@ -21,7 +21,7 @@ export function Palette({ session, entries }) {
   const kernels = useApi(on && session ? `/sessions/${session}/kernels?sort=-duration&limit=1000` : null);
   const sessions = useApi(on ? "/sessions?limit=100" : null);
   useEffect(() => {
-    if (!on) { ref.current?.close(); return; }
+    if (!on) { if (ref.current?.open) { ours.current = true; ref.current.close(); } return; }
     type("");
     setAt(0);
     if (!ref.current?.open) ref.current?.showModal();
@@ -47,7 +47,7 @@ export function Palette({ session, entries }) {
     e.preventDefault();
     e.stopPropagation();
   };
-  return html`<dialog ref=${ref} class="palette" aria-label="Go to, or do" onClose=${() => { palette.value = false; }} onClick=${(e) => { if (e.target === ref.current) palette.value = false; }}>
+  return html`<dialog ref=${ref} class="palette" aria-label="Go to, or do" onClose=${() => { if (!ours.current) palette.value = false; ours.current = false; }} onClick=${(e) => { if (e.target === ref.current) palette.value = false; }}>
     ${on && html`<input type="search" class="mono" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant=${found[at] ? "found-" + at : null} aria-label="Go to, or do" placeholder="kernel, page, session, rule, metric, action" autocomplete="off" spellcheck="false" value=${typed} onInput=${(e) => { type(e.target.value); setAt(0); }} onKeyDown=${keys} />
     <ul id="found" role="listbox" aria-label="Found">${found.map((e, i) => html`<li key=${e[0] + e[1] + i} id=${"found-" + i} role="option" aria-selected=${String(i === at)} title=${e[3]} onPointerMove=${() => setAt(i)} onClick=${() => take(e)}><span class="what">${e[0]}</span><span class="clip">${e[1]}</span></li>`)}</ul>
     ${found.length === 0 && html`<p class="soft none">Nothing has these letters in this order.</p>`}`}</dialog>`;

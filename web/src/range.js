@@ -68,6 +68,7 @@ const HIGH = 26;
 export function RangeStrip({ id }) {
   const meta = useApi(`/sessions/${id}/timeline`).data;
   const [box, width] = useWidth(), canvas = useRef(null), [drag, set] = useState(null);
+  const [draft, type] = useState({}); // what is being typed: data that arrives meanwhile must not overwrite it
   const data = useTimeline(meta?.events ? id : null, null, null, 2048).data, holds = useHolds(meta?.events ? id : null);
   const r = drag ? [Math.min(...drag), Math.max(...drag)] : range();
   const whole = meta ? [meta.from, Math.max(meta.to, meta.from + 1)] : null, mode = theme.value;
@@ -76,8 +77,8 @@ export function RangeStrip({ id }) {
   }, [data, holds, width, mode, r?.[0], r?.[1]]);
   if (!meta?.events) return null;
   const at = (e) => Math.max(whole[0], Math.min(whole[1], whole[0] + (e.offsetX / width) * (whole[1] - whole[0])));
-  const typed = (i) => (e) => { const v = [...(range() ?? whole)]; v[i] = Number(e.target.value) * 1e6; choose(v[0], v[1]); };
-  const box2 = (i, title) => html`<label class="pick">${title} <input type="number" min="0" step="any" value=${((r ?? whole)[i] / 1e6).toFixed(3)} onChange=${typed(i)} /> ms</label>`;
+  const typed = (i) => (e) => { const v = [...(range() ?? whole)]; v[i] = Number(e.target.value) * 1e6; type({}); choose(v[0], v[1]); };
+  const box2 = (i, title) => html`<label class="pick">${title} <input type="number" min="0" step="any" value=${draft[i] ?? ((r ?? whole)[i] / 1e6).toFixed(3)} onInput=${(e) => type({ [i]: e.target.value })} onChange=${typed(i)} /> ms</label>`;
   return html`<div class="strip" role="group" aria-label="Time range"><span class="soft" title="Drag over the run, or type: the whole page, Kernels and Roofline then show that range only">Time range</span><div class="tlbox minimap" ref=${box}><canvas ref=${canvas} height=${HIGH} role="img" aria-label="The whole run; drag to choose a time range, or type it beside"
       onPointerDown=${(e) => { if (e.button) return; e.target.setPointerCapture(e.pointerId); set([at(e), at(e)]); }} onPointerMove=${(e) => drag && set([drag[0], at(e)])} onPointerUp=${() => { if (drag && Math.abs(drag[1] - drag[0]) > (3 / width) * (whole[1] - whole[0])) choose(Math.min(...drag), Math.max(...drag)); set(null); }}></canvas></div>
     ${box2(0, "From")}${box2(1, "to")}</div>`;
