@@ -78,9 +78,9 @@ result $? "make deb"
 deb=$(sed -n 's/^  \(.*\.deb\)$/\1/p' "$log")
 dpkg-deb -I "$deb" >"$log" 2>&1 && grep -q '^ Depends: .*libsqlite3-0' "$log" && grep -q '^ Package: warpsight' "$log"
 result $? "it names what it depends on"
-mkdir -p "$scratch/root/var/lib/dpkg/info" "$scratch/root/var/lib/dpkg/updates" && touch "$scratch/root/var/lib/dpkg/status"
-dpkg --root="$scratch/root" --force-not-root --force-depends --force-bad-path --log=/dev/null -i "$deb" >"$log" 2>&1 && "$scratch/root/usr/bin/warpsight" --version >>"$log" 2>&1
+mkdir -p "$scratch/machine/var/lib/dpkg/info" "$scratch/machine/var/lib/dpkg/updates" && touch "$scratch/machine/var/lib/dpkg/status"
+dpkg --root="$scratch/machine" --force-not-root --force-depends --force-bad-path --log=/dev/null -i "$deb" >"$log" 2>&1 && "$scratch/machine/usr/bin/warpsight" --version >>"$log" 2>&1
 result $? "it installs into a root of its own, and runs"
-[ -x "$scratch/root/usr/bin/warpsight" ] && dpkg --root="$scratch/root" --force-not-root --force-bad-path --log=/dev/null -r warpsight >"$log" 2>&1 && [ ! -e "$scratch/root/usr/bin/warpsight" ]
+[ -x "$scratch/machine/usr/bin/warpsight" ] && dpkg --root="$scratch/machine" --force-not-root --force-bad-path --log=/dev/null -r warpsight >"$log" 2>&1 && [ ! -e "$scratch/machine/usr/bin/warpsight" ]
 result $? "and is removed without a trace"
 exit $status
