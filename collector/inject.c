@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #define DEVICES_MAX 64
@@ -104,19 +103,6 @@ static size_t read_file(const char *path, char *out, size_t size)
     return n;
 }
 
-static void make_id(char out[33])
-{
-    unsigned char bytes[16];
-    if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != (ssize_t)sizeof bytes) {
-        int64_t now = ws_now_ns();
-        uint64_t pid = (uint64_t)getpid();
-        memcpy(bytes, &now, 8);
-        memcpy(bytes + 8, &pid, 8);
-    }
-    for (size_t i = 0; i < 16; i++)
-        snprintf(out + (size_t)2 * i, 3, "%02x", bytes[i]);
-}
-
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …" → "580.159.04" */
 static void find_driver_text(char *out, size_t size)
 {
@@ -140,7 +126,7 @@ static void gather_facts(void)
 {
     ssize_t n;
     agent.started_ns = ws_now_ns();
-    make_id(agent.agent_id);
+    ws_make_id(agent.agent_id);
     snprintf(agent.session, sizeof agent.session, "%s", ws_settings.session[0] ? ws_settings.session : agent.agent_id);
     snprintf(agent.spool, sizeof agent.spool, "%s", ws_settings.spool_dir);
     n = readlink("/proc/self/exe", agent.exe, sizeof agent.exe - 1);

@@ -19,6 +19,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -125,6 +126,19 @@ int64_t ws_now_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void ws_make_id(char out[33])
+{
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != (ssize_t)sizeof bytes) {
+        int64_t now = ws_now_ns();
+        uint64_t pid = (uint64_t)getpid();
+        memcpy(bytes, &now, 8);
+        memcpy(bytes + 8, &pid, 8);
+    }
+    for (size_t i = 0; i < 16; i++)
+        snprintf(out + (size_t)2 * i, 3, "%02x", bytes[i]);
 }
 
 static void *map_bytes(size_t n)

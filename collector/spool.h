@@ -62,5 +62,8 @@ void ws_spool_forget(void);
 
 /* CLOCK_REALTIME in ns: CUPTI's clock too. */
 int64_t ws_now_ns(void);
+/* 32 hex digits that nothing else has: of an agent, a session. Random; of time and process where that cannot be had.
+ * Not a secret. */
+void ws_make_id(char out[33]);
 
 #endif

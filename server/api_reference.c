@@ -111,20 +111,14 @@ static void read_sweep(struct sweep *sweep, const struct ws_session *s)
     }
 }
 
-static void put_value(struct ws_json *j, const char *key, struct ws_value v, const char *unit)
-{
-    ws_json_key(j, key);
-    ws_report_json_value(j, v, unit, NULL);
-}
-
 /* One curve, under roofs of one source. */
 static void put_curve(struct ws_json *j, const char *source, double size, struct ws_value dram, struct ws_value fp32)
 {
     ws_json_object(j);
     ws_json_put_text(j, "source", source);
-    put_value(j, "dram", dram, "B/s");
-    put_value(j, "fp32", fp32, "FLOP/s");
-    put_value(j, "turn", ws_decode_turn(size, dram, fp32), "");
+    ws_report_json_put_value(j, "dram", dram, "B/s");
+    ws_report_json_put_value(j, "fp32", fp32, "FLOP/s");
+    ws_report_json_put_value(j, "turn", ws_decode_turn(size, dram, fp32), "");
     ws_json_key(j, "curve");
     ws_json_array(j);
     for (int batch = 1; batch <= CURVE && ws_has(dram) && ws_has(fp32); batch++) {
@@ -172,16 +166,16 @@ static void put_point(struct ws_json *j, const struct ws_session *s, const struc
     ws_json_put_number(j, "multiply_adds_expected", sweep->at[i].multiply_adds);
     if (!k) {
         ws_json_put_null(j, "kernel");
-        put_value(j, "seconds", ws_missing(WS_WHY_NO_LAUNCH, NULL), "s");
+        ws_report_json_put_value(j, "seconds", ws_missing(WS_WHY_NO_LAUNCH, NULL), "s");
         ws_json_end(j);
         return;
     }
     ws_report_analyze(s, sweep->at[i].kernel, report);
     ws_json_put_int(j, "kernel", k->row.id);
     ws_report_json_names(j, &k->name);
-    put_value(j, "seconds", k->times.mean, "s");
-    put_value(j, "multiply_adds", report->metric[WS_M_fp32_fma], "");
-    put_value(j, "dram_bytes", report->metric[WS_M_dram_bytes], "B");
+    ws_report_json_put_value(j, "seconds", k->times.mean, "s");
+    ws_report_json_put_value(j, "multiply_adds", report->metric[WS_M_fp32_fma], "");
+    ws_report_json_put_value(j, "dram_bytes", report->metric[WS_M_dram_bytes], "B");
     ws_json_end(j);
 }
 

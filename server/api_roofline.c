@@ -8,25 +8,17 @@
 
 #include <stdlib.h>
 
-static void put_number(struct ws_json *j, const char *key, struct ws_value v)
-{
-    if (ws_has(v))
-        ws_json_put_number(j, key, v.number);
-    else
-        ws_json_put_null(j, key);
-}
-
 /* What micro-kernels measured, and how; the same rate as the report's roofs. */
 static void put_measured(struct ws_json *j, const struct ws_session *s, size_t device, enum ws_ceiling_id id)
 {
     struct ws_value rate = ws_ceiling_measured(&s->ceilings[device], id);
     const struct ws_ceiling_origin *origin = &s->ceiling_origins[device][id];
-    put_number(j, "measured", rate);
+    ws_report_json_number(j, "measured", rate);
     if (!ws_has(rate))
         ws_json_put_text(j, "why", ws_why_code((enum ws_why)rate.why));
     if (origin->measured_ns == 0)
         return;
-    put_number(j, "clock_hz", s->ceilings[device].at[id].clock_hz);
+    ws_report_json_number(j, "clock_hz", s->ceilings[device].at[id].clock_hz);
     ws_json_put_text(j, "method", origin->method);
     ws_json_put_text(j, "statistic", "median");
     ws_json_put_text(j, "command", "warpsight ceilings");
@@ -36,7 +28,7 @@ static void put_measured(struct ws_json *j, const struct ws_session *s, size_t d
 static void put_sheet(struct ws_json *j, const struct ws_device *device, enum ws_ceiling_id id)
 {
     struct ws_value rate = ws_ceiling_sheet(device, id);
-    put_number(j, "sheet", rate);
+    ws_report_json_number(j, "sheet", rate);
     if (!ws_has(rate))
         ws_json_put_text(j, "sheet_why", ws_why_code((enum ws_why)rate.why));
 }
@@ -55,8 +47,8 @@ static void put_ridges(struct ws_json *j, const struct ws_device *device, const 
             ws_json_object_line(j);
             ws_json_put_text(j, "level", ws_level_name((enum ws_level)level));
             ws_json_put_text(j, "precision", ws_precision_name((enum ws_precision)precision));
-            put_number(j, "measured", measured.ridge);
-            put_number(j, "sheet", sheet.ridge);
+            ws_report_json_number(j, "measured", measured.ridge);
+            ws_report_json_number(j, "sheet", sheet.ridge);
             ws_json_end(j);
         }
     ws_json_end(j);
@@ -111,7 +103,7 @@ static void put_points(struct ws_json *j, const struct ws_session *s, const stru
         ws_report_json_names(j, &k->name);
         put_device_of(j, s, k);
         ws_json_put_uint(j, "launches", k->launches);
-        put_number(j, "duration", k->times.total);
+        ws_report_json_number(j, "duration", k->times.total);
         ws_report_json_point_members(j, &r->points[i]);
         ws_json_end(j);
     }

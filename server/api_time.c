@@ -7,12 +7,6 @@
 #include "api.h"
 #include "session_cache.h"
 
-static void put_value(struct ws_json *j, const char *key, struct ws_value v, const char *unit)
-{
-    ws_json_key(j, key);
-    ws_report_json_value(j, v, unit, NULL);
-}
-
 /* A rate of the model, and whose word it is. */
 struct rate {
     struct ws_value value;
@@ -61,7 +55,7 @@ static void put_rate(struct ws_json *j, const char *key, struct rate r)
 {
     ws_json_key(j, key);
     ws_json_object_line(j);
-    put_value(j, "rate", r.value, "B/s");
+    ws_report_json_put_value(j, "rate", r.value, "B/s");
     ws_json_put_text(j, "source", r.source);
     ws_json_end(j);
 }
@@ -70,19 +64,19 @@ static void put_bill(struct ws_json *j, const struct ws_time_bill *b)
 {
     ws_json_key(j, "bill");
     ws_json_object(j);
-    put_value(j, "window", b->window, "s");
+    ws_report_json_put_value(j, "window", b->window, "s");
     ws_json_key(j, "parts");
     ws_json_array(j);
     for (int i = 0; i < WS_BILL_PART_COUNT; i++) {
         ws_json_object_line(j);
         ws_json_put_text(j, "key", ws_bill_part_key((enum ws_bill_part_id)i));
         ws_json_put_text(j, "title", ws_bill_part_title((enum ws_bill_part_id)i));
-        put_value(j, "time", b->part[i].seconds, "s");
-        put_value(j, "share", b->part[i].share, "ratio");
+        ws_report_json_put_value(j, "time", b->part[i].seconds, "s");
+        ws_report_json_put_value(j, "share", b->part[i].share, "ratio");
         ws_json_end(j);
     }
     ws_json_end(j);
-    put_value(j, "copy_share", b->copy_share, "ratio");
+    ws_report_json_put_value(j, "copy_share", b->copy_share, "ratio");
     ws_json_put_bool(j, "copy_bound", b->is_copy_bound);
     ws_json_end(j);
 }
@@ -96,9 +90,9 @@ static void put_model(struct ws_json *j, const struct ws_time_bill *b)
         ws_json_put_text(j, "key", ws_bill_model_key((enum ws_bill_model_id)i));
         ws_json_put_text(j, "title", ws_bill_model_title((enum ws_bill_model_id)i));
         ws_json_put_text(j, "formula", ws_bill_model_text((enum ws_bill_model_id)i));
-        put_value(j, "measured", b->model[i].measured, "s");
-        put_value(j, "modelled", b->model[i].modelled, "s");
-        put_value(j, "ratio", b->model[i].ratio, "");
+        ws_report_json_put_value(j, "measured", b->model[i].measured, "s");
+        ws_report_json_put_value(j, "modelled", b->model[i].modelled, "s");
+        ws_report_json_put_value(j, "ratio", b->model[i].ratio, "");
         ws_json_end(j);
     }
     ws_json_end(j);
@@ -109,8 +103,8 @@ static void put_facts(struct ws_json *j, const struct ws_timeline_facts *facts)
     ws_json_key(j, "facts");
     ws_json_object(j);
     for (int i = 0; i < WS_TIMELINE_COUNT; i++)
-        put_value(j, ws_timeline_key((enum ws_timeline_id)i), facts->value[i],
-                  ws_timeline_unit((enum ws_timeline_id)i));
+        ws_report_json_put_value(j, ws_timeline_key((enum ws_timeline_id)i), facts->value[i],
+                                 ws_timeline_unit((enum ws_timeline_id)i));
     ws_json_end(j);
 }
 

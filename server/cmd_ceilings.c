@@ -6,6 +6,7 @@
 #include "../analyzer/err.h"
 #include "../analyzer/roofline.h"
 #include "../analyzer/units.h"
+#include "../collector/spool.h"
 #include "cli.h"
 #include "cmd.h"
 #include "handover.h"
@@ -21,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,14 +84,6 @@ static bool read_one(const cJSON *item, struct ws_rec_ceiling *rec)
 
 enum { CAPTURE_MAX = 1 << 16 };
 
-static void make_id(char out[33])
-{
-    unsigned char bytes[16] = {0};
-    (void)!getrandom(bytes, sizeof bytes, 0);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
-
 /* All rows as a capture of one frame: what stores them is the ingest, ours or a daemon's. 0 or -WS_ECORRUPT. */
 static int make_capture(const cJSON *device, const cJSON *rows, uint8_t *out, size_t *length)
 {
@@ -104,7 +96,7 @@ static int make_capture(const cJSON *device, const cJSON *rows, uint8_t *out, si
     const cJSON *item;
     clock_gettime(CLOCK_REALTIME, &now);
     rec.measured_ns = header.started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    make_id(header.agent_id);
+    ws_make_id(header.agent_id);
     ws_wire_put_segment(&header, out);
     cJSON_ArrayForEach(item, rows)
     {

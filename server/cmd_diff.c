@@ -95,12 +95,6 @@ static void put_note(void *state, const char *line)
     ws_json_text(state, line);
 }
 
-static void put_value(struct ws_json *j, const char *key, struct ws_value v, const char *unit)
-{
-    ws_json_key(j, key);
-    ws_report_json_value(j, v, unit, NULL);
-}
-
 static void put_gate(struct ws_json *j, const struct request *r, const struct ws_comparison *c, const struct ws_pair *p)
 {
     ws_json_key(j, "gate");
@@ -111,9 +105,9 @@ static void put_gate(struct ws_json *j, const struct request *r, const struct ws
         ws_json_object(j);
         ws_json_put_text(j, "condition", r->gate.condition[g].text);
         ws_json_put_text(j, "result", ws_gate_result_name(judged.result));
-        put_value(j, "base", judged.base, unit);
-        put_value(j, "target", judged.target, unit);
-        put_value(j, "change", judged.change, r->gate.condition[g].is_relative ? "ratio" : unit);
+        ws_report_json_put_value(j, "base", judged.base, unit);
+        ws_report_json_put_value(j, "target", judged.target, unit);
+        ws_report_json_put_value(j, "change", judged.change, r->gate.condition[g].is_relative ? "ratio" : unit);
         ws_json_end(j);
     }
     ws_json_end(j);

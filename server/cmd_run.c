@@ -29,7 +29,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,19 +86,6 @@ __attribute__((format(printf, 4, 5))) static void note(struct run *r, const char
     vsnprintf(n->message, sizeof n->message, format, args);
     va_end(args);
     ws_log(WS_WARN, "run", "%s", n->message);
-}
-
-static void make_id(char out[33])
-{
-    unsigned char bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        int64_t now = ws_now_ns();
-        int64_t pid = getpid();
-        memcpy(bytes, &now, 8);
-        memcpy(bytes + 8, &pid, 8);
-    }
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
 /* --- before --- */
@@ -220,7 +206,7 @@ static void set_model(struct run *r)
 
 static void set_variables(struct run *r)
 {
-    make_id(r->token);
+    ws_make_id(r->token);
     if (r->options.is_model)
         set_model(r);
     else
@@ -320,7 +306,7 @@ static void write_record(const struct run *r)
                                      .disk_bytes = 32u << 20,
                                      .flush_ms = 1000,
                                      .tick = no_tick};
-    make_id(agent);
+    ws_make_id(agent);
     if (ws_spool_init(&config) != 0 || ws_spool_start() != 0)
         return;
     spool_record(r);

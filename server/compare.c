@@ -172,3 +172,26 @@ struct ws_findings_change ws_compare_findings(const struct ws_comparison *c, con
                                        .stayed = b->rules & t->rules,
                                        .not_judged = (t->rules & b->not_judged) | (b->rules & t->not_judged)};
 }
+
+static uint32_t cc_of(const struct ws_session *s)
+{
+    return s->device_count > 0 ? s->devices[0].device.cc_major * 10 + s->devices[0].device.cc_minor : 0;
+}
+
+void ws_compare_warnings(const struct ws_comparison *c, void (*each)(void *state, const char *line), void *state)
+{
+    const struct ws_session *b = c->base->session;
+    const struct ws_session *t = c->target->session;
+    bool has_devices = b->device_count > 0 && t->device_count > 0;
+    char line[200];
+    if (strcmp(b->row.source, t->row.source) != 0 &&
+        (strcmp(b->row.source, "modelled") == 0 || strcmp(t->row.source, "modelled") == 0))
+        each(state, "one side is modelled: counts may be compared, times may not");
+    if (has_devices && (strcmp(b->devices[0].device.name, t->devices[0].device.name) != 0 || cc_of(b) != cc_of(t)))
+        each(state, "the GPUs differ: times say what the GPUs can do, not only what the programs do");
+    if (ws_report_driver(b) != ws_report_driver(t) && ws_report_driver(b) != 0 && ws_report_driver(t) != 0) {
+        snprintf(line, sizeof line, "the drivers differ: CUDA %u.%u and %u.%u", ws_report_driver(b) / 1000,
+                 ws_report_driver(b) % 1000 / 10, ws_report_driver(t) / 1000, ws_report_driver(t) % 1000 / 10);
+        each(state, line);
+    }
+}

@@ -44,6 +44,9 @@ struct ws_findings_change {
 };
 struct ws_findings_change ws_compare_findings(const struct ws_comparison *c, const struct ws_pair *p);
 
+/* What one must know before believing a difference of times: another GPU, driver, source. Calls each with a line. */
+void ws_compare_warnings(const struct ws_comparison *c, void (*each)(void *state, const char *line), void *state);
+
 /* The members of one pair, without braces. wanted: [WS_METRIC_COUNT], or NULL for all metrics. */
 void ws_compare_json_pair(struct ws_json *j, const struct ws_comparison *c, const struct ws_pair *p,
                           const bool *wanted);

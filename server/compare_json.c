@@ -3,14 +3,6 @@
 #include "../analyzer/rules.h"
 #include "compare.h"
 
-static void put_number(struct ws_json *j, const char *key, struct ws_value v)
-{
-    if (ws_has(v))
-        ws_json_put_number(j, key, v.number);
-    else
-        ws_json_put_null(j, key);
-}
-
 static void put_change(struct ws_json *j, struct ws_value base, struct ws_value target)
 {
     bool both = ws_has(base) && ws_has(target);
@@ -28,11 +20,11 @@ static void put_duration(struct ws_json *j, const struct ws_comparison *c, const
 {
     ws_json_key(j, "duration");
     ws_json_object_line(j);
-    put_number(j, "base", ws_compare_median(c, p, false));
-    put_number(j, "target", ws_compare_median(c, p, true));
-    put_number(j, "delta", p->duration.delta);
-    put_number(j, "percent", p->duration.percent);
-    put_number(j, "noise", p->duration.noise);
+    ws_report_json_number(j, "base", ws_compare_median(c, p, false));
+    ws_report_json_number(j, "target", ws_compare_median(c, p, true));
+    ws_report_json_number(j, "delta", p->duration.delta);
+    ws_report_json_number(j, "percent", p->duration.percent);
+    ws_report_json_number(j, "noise", p->duration.noise);
     ws_json_put_text(j, "trend", p->is_mixed_clock ? "two-clocks" : ws_trend_name(p->duration.trend));
     ws_json_end(j);
 }
@@ -43,9 +35,10 @@ static void put_total(struct ws_json *j, const struct ws_comparison *c, const st
     struct ws_value missing = ws_missing(WS_WHY_NO_LAUNCH, NULL);
     ws_json_key(j, "total");
     ws_json_object_line(j);
-    put_number(j, "base", p->base == WS_COMPARE_NONE ? missing : c->base->session->kernels[p->base].times.total);
-    put_number(j, "target",
-               p->target == WS_COMPARE_NONE ? missing : c->target->session->kernels[p->target].times.total);
+    ws_report_json_number(j, "base",
+                          p->base == WS_COMPARE_NONE ? missing : c->base->session->kernels[p->base].times.total);
+    ws_report_json_number(j, "target",
+                          p->target == WS_COMPARE_NONE ? missing : c->target->session->kernels[p->target].times.total);
     ws_json_end(j);
 }
 
@@ -100,28 +93,18 @@ static void put_side(struct ws_json *j, const char *key, const struct ws_cached 
         ws_json_put_int(j, key, c->session->kernels[kernel].row.id);
 }
 
-static void put_dim3(struct ws_json *j, const char *key, struct ws_dim3 d)
-{
-    ws_json_key(j, key);
-    ws_json_array_line(j);
-    ws_json_uint(j, d.x);
-    ws_json_uint(j, d.y);
-    ws_json_uint(j, d.z);
-    ws_json_end(j);
-}
-
 void ws_compare_json_pair(struct ws_json *j, const struct ws_comparison *c, const struct ws_pair *p, const bool *wanted)
 {
     const struct ws_kernel *k = ws_compare_kernel(c, p);
     ws_report_json_names(j, &k->name);
-    put_dim3(j, "grid", k->row.launch.grid);
-    put_dim3(j, "block", k->row.launch.block);
+    ws_report_json_dim3(j, "grid", k->row.launch.grid);
+    ws_report_json_dim3(j, "block", k->row.launch.block);
     ws_json_put_uint(j, "dynamic_smem_bytes", k->row.launch.dynamic_smem_bytes);
     put_side(j, "base", c->base, p->base);
     put_side(j, "target", c->target, p->target);
     put_duration(j, c, p);
     put_total(j, c, p);
-    put_number(j, "impact", p->impact);
+    ws_report_json_number(j, "impact", p->impact);
     put_metrics(j, c, p, wanted);
     put_findings(j, ws_compare_findings(c, p));
 }

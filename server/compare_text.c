@@ -65,6 +65,21 @@ static const char *show_impact(char *text, struct ws_value v)
     return text;
 }
 
+/* In Markdown, with what it would take for itself escaped; else the text as it is. */
+static const char *escaped(struct page *p, const char *text)
+{
+    char *copy = p->options->markdown ? ws_arena_take(&p->arena, 2 * strlen(text) + 1) : NULL;
+    char *at = copy;
+    if (!copy)
+        return p->options->markdown ? "" : text;
+    for (; *text; text++) {
+        if (strchr("|<*_`\\[]", *text))
+            *at++ = '\\';
+        *at++ = *text;
+    }
+    return copy;
+}
+
 /* Name and shape; two signatures of one name differ in the shape alone. */
 static const char *kernel_text(struct page *p, const struct ws_pair *pair)
 {
@@ -155,8 +170,7 @@ static void put_cell(struct sheet *s, const char *text)
         return;
     }
     fputs(s->at % s->columns == 0 ? "| " : " | ", s->p->t.out);
-    for (; *text; text++)
-        fprintf(s->p->t.out, strchr("|<*_`\\[]", *text) ? "\\%c" : "%c", *text);
+    fputs(escaped(s->p, text), s->p->t.out);
     if (++s->at % s->columns == 0)
         fputs(" |\n", s->p->t.out);
 }
@@ -185,12 +199,12 @@ static void put_side(struct page *p, const char *word, const char *called, const
     const struct ws_session *s = side->session;
     const char *name = *s->row.name ? s->row.name : s->row.exe;
     ws_text_printf(&p->t, WS_BOLD, p->options->markdown ? "- %s: " : "%-7s ", word);
-    ws_text_printf(&p->t, WS_PLAIN, "session %" PRId64 " \"%s\", %s", s->row.id, ws_text_tame(&p->arena, name),
-                   s->row.source);
+    ws_text_printf(&p->t, WS_PLAIN, "session %" PRId64 " \"%s\", %s", s->row.id,
+                   escaped(p, ws_text_tame(&p->arena, name)), s->row.source);
     if (s->device_count > 0)
-        ws_text_printf(&p->t, WS_PLAIN, ", %s", ws_text_tame(&p->arena, s->devices[0].device.name));
+        ws_text_printf(&p->t, WS_PLAIN, ", %s", escaped(p, ws_text_tame(&p->arena, s->devices[0].device.name)));
     if (called && strcmp(called, name) != 0)
-        ws_text_printf(&p->t, WS_DIM, " (%s)", ws_text_tame(&p->arena, called));
+        ws_text_printf(&p->t, WS_DIM, " (%s)", escaped(p, ws_text_tame(&p->arena, called)));
     ws_text_put(&p->t, WS_PLAIN, "\n");
 }
 
@@ -222,7 +236,8 @@ static void put_telling(struct page *p, const struct ws_pair *pair)
         if (!is_telling(p, pair, telling[i]))
             continue;
         if (told++ == 0)
-            ws_text_printf(&p->t, WS_PLAIN, p->options->markdown ? "\n**%s**\n" : "\n%s\n", kernel_text(p, pair));
+            ws_text_printf(&p->t, WS_PLAIN, p->options->markdown ? "\n**%s**\n" : "\n%s\n",
+                           escaped(p, kernel_text(p, pair)));
         ws_text_printf(&p->t, WS_PLAIN, p->options->markdown ? "- %s %s -> %s\n" : "  %-28s %s -> %s\n", m->key,
                        show(a, ws_compare_metric(p->c, pair, false, telling[i]), m->unit),
                        show(b, ws_compare_metric(p->c, pair, true, telling[i]), m->unit));
@@ -277,7 +292,8 @@ static void put_alone(struct page *p, bool target)
             ws_text_printf(&p->t, WS_BOLD, p->options->markdown ? "\nOnly in %s:\n\n" : "\nonly in %s\n",
                            target ? "target" : "base");
         if (p->options->top == 0 || count <= p->options->top)
-            ws_text_printf(&p->t, WS_PLAIN, p->options->markdown ? "- %s, %s\n" : "  %s, %s\n", kernel_text(p, pair),
+            ws_text_printf(&p->t, WS_PLAIN, p->options->markdown ? "- %s, %s\n" : "  %s, %s\n",
+                           escaped(p, kernel_text(p, pair)),
                            show(a, ws_compare_median(p->c, pair, target), WS_UNIT_SECOND));
     }
     if (p->options->top != 0 && count > p->options->top)
@@ -285,27 +301,6 @@ static void put_alone(struct page *p, bool target)
 }
 
 /* --- gate --- */
-
-struct ws_gate_tally ws_gate_tally(const struct ws_gate *gate, const struct ws_comparison *c)
-{
-    struct ws_gate_tally t = {0};
-    for (size_t g = 0; g < gate->count; g++) {
-        size_t judged = 0;
-        for (size_t i = 0; i < c->count; i++) {
-            enum ws_gate_result r;
-            if (!ws_compare_is_pair(&c->pairs[i]))
-                continue;
-            r = ws_gate_judge(&gate->condition[g], c, &c->pairs[i]).result;
-            t.passed += r == WS_GATE_PASSES;
-            t.failed += r == WS_GATE_FAILS;
-            t.noise += r == WS_GATE_NOISE;
-            t.unknown += r == WS_GATE_UNKNOWN;
-            judged += r != WS_GATE_UNKNOWN;
-        }
-        t.never_judged += judged == 0;
-    }
-    return t;
-}
 
 static void put_judged(struct sheet *s, struct page *p, const struct ws_gate_condition *g, const struct ws_pair *pair,
                        const struct ws_gate_judged *j)
@@ -354,29 +349,6 @@ static void put_gate(struct page *p, const struct ws_gate *gate)
 }
 
 /* --- whole --- */
-
-static uint32_t cc_of(const struct ws_session *s)
-{
-    return s->device_count > 0 ? s->devices[0].device.cc_major * 10 + s->devices[0].device.cc_minor : 0;
-}
-
-void ws_compare_warnings(const struct ws_comparison *c, void (*each)(void *state, const char *line), void *state)
-{
-    const struct ws_session *b = c->base->session;
-    const struct ws_session *t = c->target->session;
-    bool has_devices = b->device_count > 0 && t->device_count > 0;
-    char line[200];
-    if (strcmp(b->row.source, t->row.source) != 0 &&
-        (strcmp(b->row.source, "modelled") == 0 || strcmp(t->row.source, "modelled") == 0))
-        each(state, "one side is modelled: counts may be compared, times may not");
-    if (has_devices && (strcmp(b->devices[0].device.name, t->devices[0].device.name) != 0 || cc_of(b) != cc_of(t)))
-        each(state, "the GPUs differ: times say what the GPUs can do, not only what the programs do");
-    if (ws_report_driver(b) != ws_report_driver(t) && ws_report_driver(b) != 0 && ws_report_driver(t) != 0) {
-        snprintf(line, sizeof line, "the drivers differ: CUDA %u.%u and %u.%u", ws_report_driver(b) / 1000,
-                 ws_report_driver(b) % 1000 / 10, ws_report_driver(t) / 1000, ws_report_driver(t) % 1000 / 10);
-        each(state, line);
-    }
-}
 
 int ws_compare_text(const struct ws_comparison *c, const struct ws_gate *gate, const struct ws_compare_options *options,
                     FILE *out)

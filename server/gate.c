@@ -202,6 +202,27 @@ struct ws_gate_judged ws_gate_judge(const struct ws_gate_condition *condition, c
     return j;
 }
 
+struct ws_gate_tally ws_gate_tally(const struct ws_gate *gate, const struct ws_comparison *c)
+{
+    struct ws_gate_tally t = {0};
+    for (size_t g = 0; g < gate->count; g++) {
+        size_t judged = 0;
+        for (size_t i = 0; i < c->count; i++) {
+            enum ws_gate_result r;
+            if (!ws_compare_is_pair(&c->pairs[i]))
+                continue;
+            r = ws_gate_judge(&gate->condition[g], c, &c->pairs[i]).result;
+            t.passed += r == WS_GATE_PASSES;
+            t.failed += r == WS_GATE_FAILS;
+            t.noise += r == WS_GATE_NOISE;
+            t.unknown += r == WS_GATE_UNKNOWN;
+            judged += r != WS_GATE_UNKNOWN;
+        }
+        t.never_judged += judged == 0;
+    }
+    return t;
+}
+
 const char *ws_gate_result_name(enum ws_gate_result result)
 {
     static const char *const names[] = {"pass", "fail", "within-noise", "unknown"};

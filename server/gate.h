@@ -57,6 +57,13 @@ struct ws_gate_judged {
 struct ws_gate_judged ws_gate_judge(const struct ws_gate_condition *condition, const struct ws_comparison *c,
                                     const struct ws_pair *p);
 
+/* How the conditions came out over all pairs. */
+struct ws_gate_tally {
+    size_t passed, failed, noise, unknown;
+    size_t never_judged; /* conditions that no pair had the values for */
+};
+struct ws_gate_tally ws_gate_tally(const struct ws_gate *gate, const struct ws_comparison *c);
+
 /* "pass", "fail", "within-noise", "unknown". */
 const char *ws_gate_result_name(enum ws_gate_result result);
 

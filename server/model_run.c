@@ -13,6 +13,7 @@
 
 #include "../analyzer/err.h"
 #include "../collector/model/board.h"
+#include "../collector/spool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,20 +21,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TEXT_MAX (256l << 20)
 #define BUNDLED_MAX 256
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static char *read_file(const char *path, size_t *length)
 {
@@ -65,22 +58,6 @@ static int describe_gpu(const char *command, const char *wanted, struct ws_emit_
 }
 
 /* --- session --- */
-
-static void make_agent_id(char out[33])
-{
-    static const char digits[] = "0123456789abcdef";
-    uint8_t bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        uint64_t t = (uint64_t)now_ns() ^ (uint64_t)getpid() << 40;
-        memcpy(bytes, &t, 8);
-        memcpy(bytes + 8, &t, 8);
-    }
-    for (size_t k = 0; k < 16; k++) {
-        out[2 * k] = digits[bytes[k] >> 4];
-        out[2 * k + 1] = digits[bytes[k] & 15];
-    }
-    out[32] = '\0';
-}
 
 static char *join_arguments(int argc, char **argv, size_t *bytes)
 {
@@ -114,7 +91,7 @@ int ws_model_job_open(struct ws_model_job *job, const char *exe, int argc, char 
     if (!arguments)
         return ws_cli_failed(job->command, "out of memory");
     job->cc = device.cc_major * 10 + device.cc_minor;
-    make_agent_id(job->agent_id);
+    ws_make_id(job->agent_id);
     (void)gethostname(host, sizeof host - 1);
     if (!getcwd(cwd, sizeof cwd))
         cwd[0] = '\0';
@@ -128,7 +105,7 @@ int ws_model_job_open(struct ws_model_job *job, const char *exe, int argc, char 
     session.version = WS_VERSION;
     session.git_commit = WS_GIT_COMMIT;
     session.pid = (uint32_t)getpid();
-    session.started_ns = now_ns();
+    session.started_ns = ws_now_ns();
     job->emit = ws_emit_new(&session, &device);
     ws_progress_begin();
     free(arguments);
@@ -433,7 +410,7 @@ static int into_spool(const struct ws_model_job *job, const uint8_t *bytes, size
 int ws_model_job_close(struct ws_model_job *job, const char *capture_path, bool force)
 {
     size_t n = 0;
-    const uint8_t *bytes = ws_emit_finish(job->emit, now_ns(), &n);
+    const uint8_t *bytes = ws_emit_finish(job->emit, ws_now_ns(), &n);
     int status = WS_EXIT_OK;
     if (!bytes)
         status = ws_cli_failed(job->command, "out of memory");

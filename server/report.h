@@ -113,6 +113,10 @@ void ws_report_json_warnings(struct ws_json *j, const struct ws_session *session
 void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
                            const struct ws_report *report, const bool *wanted);
 void ws_report_json_findings(struct ws_json *j, const struct ws_findings *findings);
+/* key: the number, or null; key: [x,y,z]; key: the value with its unit, as below. */
+void ws_report_json_number(struct ws_json *j, const char *key, struct ws_value value);
+void ws_report_json_dim3(struct ws_json *j, const char *key, struct ws_dim3 d);
+void ws_report_json_put_value(struct ws_json *j, const char *key, struct ws_value value, const char *unit);
 /* {"value":…,"unit":…} or {"value":null,"why":…}; min, max when stat is given and launches differ. */
 void ws_report_json_value(struct ws_json *j, struct ws_value value, const char *unit, const struct ws_stat *stat);
 

@@ -49,8 +49,7 @@ void ws_report_json_value(struct ws_json *j, struct ws_value value, const char *
     ws_json_end(j);
 }
 
-/* The number, or null. */
-static void put_value(struct ws_json *j, const char *key, struct ws_value value)
+void ws_report_json_number(struct ws_json *j, const char *key, struct ws_value value)
 {
     if (ws_has(value))
         ws_json_put_number(j, key, value.number);
@@ -58,7 +57,13 @@ static void put_value(struct ws_json *j, const char *key, struct ws_value value)
         ws_json_put_null(j, key);
 }
 
-static void put_dim3(struct ws_json *j, const char *key, struct ws_dim3 d)
+void ws_report_json_put_value(struct ws_json *j, const char *key, struct ws_value value, const char *unit)
+{
+    ws_json_key(j, key);
+    ws_report_json_value(j, value, unit, NULL);
+}
+
+void ws_report_json_dim3(struct ws_json *j, const char *key, struct ws_dim3 d)
 {
     ws_json_key(j, key);
     ws_json_array_line(j);
@@ -182,10 +187,10 @@ static void put_times(struct ws_json *j, const struct ws_times *t)
 {
     ws_json_key(j, "duration");
     ws_json_object_line(j);
-    put_value(j, "total", t->total);
-    put_value(j, "mean", t->mean);
-    put_value(j, "min", t->min);
-    put_value(j, "max", t->max);
+    ws_report_json_number(j, "total", t->total);
+    ws_report_json_number(j, "mean", t->mean);
+    ws_report_json_number(j, "min", t->min);
+    ws_report_json_number(j, "max", t->max);
     if (!ws_has(t->mean))
         put_why(j, t->mean);
     else if (t->mean.origin != WS_ORIGIN_SESSION)
@@ -253,8 +258,8 @@ static void put_occupancy(struct ws_json *j, const struct ws_report *report)
     const struct ws_occupancy *o = &report->occupancy;
     ws_json_key(j, "occupancy");
     ws_json_object(j);
-    put_value(j, "theoretical", o->theoretical);
-    put_value(j, "achieved", report->metric[WS_M_achieved_occupancy]);
+    ws_report_json_number(j, "theoretical", o->theoretical);
+    ws_report_json_number(j, "achieved", report->metric[WS_M_achieved_occupancy]);
     if (ws_has(o->theoretical)) {
         ws_json_put_uint(j, "blocks_per_sm", o->blocks_per_sm);
         ws_json_put_uint(j, "warps_per_sm", o->warps_per_sm);
@@ -270,18 +275,18 @@ void ws_report_json_point_members(struct ws_json *j, const struct ws_roof_point 
 {
     ws_json_put_text(j, "level", ws_level_name(p->level));
     ws_json_put_text(j, "precision", ws_precision_name(p->precision));
-    put_value(j, "intensity", p->intensity);
-    put_value(j, "flop_rate", p->flop_rate);
-    put_value(j, "roof", p->measured.roof);
+    ws_report_json_number(j, "intensity", p->intensity);
+    ws_report_json_number(j, "flop_rate", p->flop_rate);
+    ws_report_json_number(j, "roof", p->measured.roof);
     ws_json_put_text(j, "roof_source",
                      ws_has(p->measured.roof) ? "measured" : ws_why_code((enum ws_why)p->measured.roof.why));
-    put_value(j, "percent", p->measured.percent);
+    ws_report_json_number(j, "percent", p->measured.percent);
     ws_json_put_text(j, "bound", ws_bound_name(p->measured.bound));
-    put_value(j, "ridge", p->measured.ridge);
+    ws_report_json_number(j, "ridge", p->measured.ridge);
     ws_json_put_bool(j, "above_roof", p->measured.is_above);
-    put_value(j, "sheet_roof", p->sheet.roof);
-    put_value(j, "sheet_percent", p->sheet.percent);
-    put_value(j, "sheet_ridge", p->sheet.ridge);
+    ws_report_json_number(j, "sheet_roof", p->sheet.roof);
+    ws_report_json_number(j, "sheet_percent", p->sheet.percent);
+    ws_report_json_number(j, "sheet_ridge", p->sheet.ridge);
 }
 
 /* Also of kernels that compute nothing and so have no point. */
@@ -292,10 +297,10 @@ static void put_traffic(struct ws_json *j, const struct ws_roofline *r)
     for (int i = 0; i < WS_LEVEL_COUNT; i++) {
         ws_json_object_line(j);
         ws_json_put_text(j, "level", ws_level_name((enum ws_level)i));
-        put_value(j, "bytes", r->traffic[i].bytes);
-        put_value(j, "rate", r->traffic[i].rate);
-        put_value(j, "ceiling", r->traffic[i].ceiling);
-        put_value(j, "percent", r->traffic[i].percent);
+        ws_report_json_number(j, "bytes", r->traffic[i].bytes);
+        ws_report_json_number(j, "rate", r->traffic[i].rate);
+        ws_report_json_number(j, "ceiling", r->traffic[i].ceiling);
+        ws_report_json_number(j, "percent", r->traffic[i].percent);
         ws_json_end(j);
     }
     ws_json_end(j);
@@ -326,7 +331,7 @@ static void put_stalls(struct ws_json *j, const struct ws_stall_bar *bar)
     ws_json_key(j, "stalls");
     ws_json_object(j);
     ws_json_put_text(j, "method", "issue-slot counters");
-    put_value(j, "warp_cycles", bar->stalled);
+    ws_report_json_number(j, "warp_cycles", bar->stalled);
     if (!ws_has(bar->stalled))
         put_why(j, bar->stalled);
     ws_json_put_bool(j, "advises", bar->advises);
@@ -335,11 +340,11 @@ static void put_stalls(struct ws_json *j, const struct ws_stall_bar *bar)
     for (int i = 0; i < WS_STALL_COUNT; i++) {
         ws_stalls_get((enum ws_stall_id)i, &row);
         if (row.is_stall)
-            put_value(j, row.reason, bar->share[i]);
+            ws_report_json_number(j, row.reason, bar->share[i]);
     }
     ws_json_end(j);
-    put_value(j, "selected", bar->of_all[WS_STALL_selected]);
-    put_value(j, "not_selected", bar->of_all[WS_STALL_not_selected]);
+    ws_report_json_number(j, "selected", bar->of_all[WS_STALL_selected]);
+    ws_report_json_number(j, "not_selected", bar->of_all[WS_STALL_not_selected]);
     ws_json_end(j);
 }
 
@@ -371,7 +376,7 @@ void ws_report_json_findings(struct ws_json *j, const struct ws_findings *findin
         ws_json_object(j);
         ws_json_put_text(j, "rule", f->rule->id);
         ws_json_put_text(j, "severity", ws_severity_name(f->severity));
-        put_value(j, "gain", f->gain);
+        ws_report_json_number(j, "gain", f->gain);
         if (!ws_has(f->gain))
             put_why(j, f->gain);
         ws_json_put_text(j, "text", f->text);
@@ -427,8 +432,8 @@ void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, 
     ws_json_put_text(j, "demangled", k->name.demangled);
     ws_json_put_text(j, "mangled", k->name.mangled);
     ws_json_put_text(j, "hash", k->name.hash);
-    put_dim3(j, "grid", k->row.launch.grid);
-    put_dim3(j, "block", k->row.launch.block);
+    ws_report_json_dim3(j, "grid", k->row.launch.grid);
+    ws_report_json_dim3(j, "block", k->row.launch.block);
     put_attribute(j, "regs_per_thread", k, k->row.launch.regs_per_thread);
     put_attribute(j, "static_smem_bytes", k, k->row.launch.static_smem_bytes);
     ws_json_put_uint(j, "dynamic_smem_bytes", k->row.launch.dynamic_smem_bytes);

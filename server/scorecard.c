@@ -4,6 +4,7 @@
 
 #include "../analyzer/err.h"
 #include "../analyzer/rules.h"
+#include "report.h"
 #include "verify.h"
 
 #include <stdlib.h>
@@ -207,14 +208,6 @@ void ws_scorecard_fini(struct ws_scorecard *card)
 
 /* --- JSON --- */
 
-static void put_number(struct ws_json *j, const char *key, struct ws_value value)
-{
-    if (ws_has(value))
-        ws_json_put_number(j, key, value.number);
-    else
-        ws_json_put_null(j, key);
-}
-
 static void put_word(struct ws_json *j, const char *key, struct ws_word word)
 {
     ws_json_key(j, key);
@@ -223,10 +216,10 @@ static void put_word(struct ws_json *j, const char *key, struct ws_word word)
 
 static void put_advice(struct ws_json *j, const struct ws_score *s)
 {
-    put_number(j, "ncu", s->ncu.global);
+    ws_report_json_number(j, "ncu", s->ncu.global);
     ws_json_put_text(j, "ncu_rule", s->ncu.global_rule);
-    put_number(j, "ncu_error", ws_score_error_of(s->ncu.global, s->measured));
-    put_number(j, "ncu_local", s->ncu.local);
+    ws_report_json_number(j, "ncu_error", ws_score_error_of(s->ncu.global, s->measured));
+    ws_report_json_number(j, "ncu_local", s->ncu.local);
     ws_json_put_text(j, "ncu_local_rule", s->ncu.local_rule);
 }
 
@@ -234,7 +227,7 @@ static void put_error(struct ws_json *j, const char *key, struct ws_score_error 
 {
     ws_json_key(j, key);
     ws_json_object_line(j);
-    put_number(j, "median", error.median);
+    ws_report_json_number(j, "median", error.median);
     ws_json_put_uint(j, "twins", error.count);
     ws_json_end(j);
 }
@@ -252,11 +245,11 @@ void ws_scorecard_json(struct ws_json *j, const struct ws_scorecard *card, bool 
         put_word(j, "bad", s->bad);
         put_word(j, "good", s->good);
         ws_json_put_number(j, "work", s->work);
-        put_number(j, "bad_time", s->bad_time);
-        put_number(j, "good_time", s->good_time);
-        put_number(j, "estimated", s->estimated);
-        put_number(j, "measured", s->measured);
-        put_number(j, "error", ws_score_error_of(s->estimated, s->measured));
+        ws_report_json_number(j, "bad_time", s->bad_time);
+        ws_report_json_number(j, "good_time", s->good_time);
+        ws_report_json_number(j, "estimated", s->estimated);
+        ws_report_json_number(j, "measured", s->measured);
+        ws_report_json_number(j, "error", ws_score_error_of(s->estimated, s->measured));
         if (with_ncu)
             put_advice(j, s);
         ws_json_end(j);

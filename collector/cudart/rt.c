@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,18 +52,6 @@ static struct {
 static _Thread_local int last_error;
 
 /* --- the session --- */
-
-static void make_id(char out[33])
-{
-    uint8_t bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        int64_t now = ws_now_ns(), pid = getpid();
-        memcpy(bytes, &now, 8);
-        memcpy(bytes + 8, &pid, 8);
-    }
-    for (size_t k = 0; k < sizeof bytes; k++)
-        snprintf(out + 2 * k, 3, "%02x", bytes[k]);
-}
 
 static bool make_folders(char *path)
 {
@@ -115,7 +102,7 @@ static void start_session(void)
     if (!getcwd(cwd, sizeof cwd))
         cwd[0] = 0;
     (void)gethostname(host, sizeof host - 1);
-    make_id(agent);
+    ws_make_id(agent);
     session.agent_id = agent;
     session.session_token = is_safe(rt.settings.session) ? rt.settings.session : agent;
     session.argv_bytes = read_arguments(argv, sizeof argv);

@@ -198,6 +198,7 @@ TEST(text_and_markdown_show_the_change_and_what_stands_alone)
         CHECK(strstr(text, "scan (64,1,1)x(128,1,1)") && strstr(text, "sort"));
         CHECK(strstr(text, "gate: FAILED") && strstr(text, "duration > 5%"));
         CHECK((strstr(text, "|---") != NULL) == forms[i].markdown);
+        CHECK(strstr(text, forms[i].markdown ? "sort\\<2>" : "sort<2>") != NULL);
         free(text);
     }
     done(&c);
