@@ -191,7 +191,7 @@ include $(wildcard tests/*/*.mk)
 test-build: all $(UNIT_BIN) $(TEST_EXTRA)
 test: deps ## all layers that this machine can run; SAN=address,undefined or SAN=thread for a sanitizer
 	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) test-build
-	$(Q)B=$(B) SAN=$(SAN) CC=$(CC) CUDA_HOME=$(CUDA_HOME) tests/run.sh $(T)
+	$(Q)B=$(B) SAN=$(SAN) CC=$(CC) CUDA_HOME=$(CUDA_HOME) CUDA_INC=$(CUDA_INC) NVCC=$(NVCC) tests/run.sh $(T)
 
 # --- the main job ------------------------------------------------------------------------------
 .PHONY: demo run golden

@@ -106,7 +106,7 @@ J
 check model_takes_a_kernel_out_of_a_program exe
 
 # --- with one ---
-nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+nvcc=${NVCC-$(command -v nvcc)} # where the Makefile found the toolkit; the one on PATH may be a wrapper elsewhere
 skip() {
     echo "SKIP $1"
     echo "skip: no nvcc"
@@ -155,7 +155,7 @@ registers() {
 }
 abi() {
     python3 tests/cudart/abi_check.py collector/cudart >"$scratch/abi.c" &&
-        ${CC:-gcc} -std=c11 -fsyntax-only -I"$(dirname "$nvcc")/../include" -Icollector/cudart "$scratch/abi.c"
+        ${CC:-gcc} -std=c11 -fsyntax-only -I"${CUDA_INC:-$(dirname "$nvcc")/../include}" -Icollector/cudart "$scratch/abi.c"
 }
 if [ -n "$nvcc" ]; then
     compile_all

@@ -8,7 +8,8 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 skip() { echo "SKIP foreign ($1)"; exit 77; }
 [ -n "${WS_SLOW:-}" ] || skip "slow: WS_SLOW=1 runs it"
-nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null) || skip "no nvcc"
+nvcc=${NVCC-$(command -v nvcc)}
+[ -n "$nvcc" ] || skip "no nvcc"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export WARPSIGHT_DB=$scratch/foreign.db WARPSIGHT_SPOOL=$scratch/spool

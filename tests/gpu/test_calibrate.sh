@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
-NVCC=$(ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null || command -v nvcc)
+NVCC=${NVCC-$(command -v nvcc)}
 [ -n "$NVCC" ] || { echo "SKIP calibrate (no nvcc)"; exit 77; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
