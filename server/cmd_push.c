@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static const struct ws_option options[] = {{NULL, 0, NULL, NULL}};
 
@@ -44,13 +43,6 @@ static int keep_row(void *state, const struct ws_session_row *row)
     return keep(state, row->id);
 }
 
-static void show_progress(size_t done, size_t count)
-{
-    fprintf(stderr, "\r%zu of %zu sessions", done, count);
-    if (done >= count)
-        fputc('\n', stderr);
-}
-
 /* The sessions that the rest of the command line names; all for none. */
 static int find_sessions(struct ws_cli *cli, struct ws_store *store, struct ids *ids)
 {
@@ -73,6 +65,7 @@ static int find_sessions(struct ws_cli *cli, struct ws_store *store, struct ids 
 static int push(const char *url, struct ws_store *store, const struct ids *ids)
 {
     struct ws_push *target = NULL;
+    struct ws_progress progress;
     const struct ws_push_count *n;
     char message[600] = "";
     int err = ws_push_open(url, &target, message, sizeof message);
@@ -80,8 +73,9 @@ static int push(const char *url, struct ws_store *store, const struct ids *ids)
         return ws_cli_usage_error("push", "%s", message);
     if (err != 0)
         return ws_cli_failed("push", "%s", *message ? message : ws_err_text(err));
-    err = ws_push_sessions(target, store, ids->id, ids->count, isatty(STDERR_FILENO) ? show_progress : NULL, message,
-                           sizeof message);
+    ws_progress_begin(&progress, "push", "sessions", false);
+    err = ws_push_sessions(target, store, ids->id, ids->count, &progress, message, sizeof message);
+    ws_progress_end(&progress);
     n = ws_push_counted(target);
     printf("%" PRIu64 " session%s added, %" PRIu64 " replaced, %" PRIu64 " there already; %" PRIu64 " kernels, %" PRIu64
            " metric values\n",

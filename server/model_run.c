@@ -4,10 +4,11 @@
 #include "model_run.h"
 
 #include "cli.h"
+#include "interrupt.h"
 #include "model_exe.h"
-#include "model_progress.h"
 #include "model_spec.h"
 #include "paths.h"
+#include "progress.h"
 #include "store.h"
 #include "version.h"
 
@@ -107,7 +108,7 @@ int ws_model_job_open(struct ws_model_job *job, const char *exe, int argc, char 
     session.pid = (uint32_t)getpid();
     session.started_ns = ws_now_ns();
     job->emit = ws_emit_new(&session, &device);
-    ws_progress_begin();
+    ws_interrupt_catch();
     free(arguments);
     return job->emit ? WS_EXIT_OK : ws_cli_failed(job->command, "out of memory");
 }
@@ -160,6 +161,16 @@ static void tell(const struct ws_model_job *job, const char *name, const struct 
         fprintf(stderr, "==WARPSIGHT== %" PRIu64 " more at other places of the kernel, not shown\n", r->issues_lost);
 }
 
+/* struct ws_model_launch.tick, with a struct ws_progress: how far it is, and whether to go on. */
+static bool on_tick(void *progress, const struct ws_model_progress *now)
+{
+    char rate[64];
+    snprintf(rate, sizeof rate, "%.0f M PTX warp instructions/s",
+             now->seconds > 0 ? 1e-6 * (double)now->instructions / now->seconds : 0);
+    ws_progress_tell(progress, now->blocks_done, now->blocks, rate);
+    return !ws_interrupt_is_asked();
+}
+
 /* What a launch may take, and who is told how far it is. */
 static void set_bounds(const struct ws_model_job *job, struct ws_progress *progress, struct ws_model_launch *launch)
 {
@@ -169,7 +180,7 @@ static void set_bounds(const struct ws_model_job *job, struct ws_progress *progr
     launch->max_instructions = job->budget_instructions ? job->budget_instructions : job->max_instructions;
     launch->max_seconds = job->budget_seconds;
     launch->samples_when_cut = job->budget_instructions || job->budget_seconds > 0;
-    launch->tick = ws_progress_tick;
+    launch->tick = on_tick;
     launch->tick_user = progress;
 }
 
@@ -255,7 +266,7 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     static uint8_t params[WS_SPEC_PARAMS_MAX];
     char error[WS_MODEL_ERROR_BYTES] = "", name[WS_SPEC_NAME_MAX];
     struct ws_model_launch launch;
-    struct ws_progress progress = {.name = name, .is_quiet = job->is_quiet};
+    struct ws_progress progress;
     struct ws_model_result result;
     uint32_t registers;
     int err = ws_spec_launch(spec, model, k, &launch, params, error);
@@ -266,6 +277,7 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
         return WS_EXIT_OK;
     set_bounds(job, &progress, &launch);
     ws_spec_short_name(ws_model_kernel_name(model, launch.kernel), name);
+    ws_progress_begin(&progress, name, "blocks", job->is_quiet);
     err = ws_model_run(model, &launch, &result);
     ws_progress_end(&progress);
     if (err == -WS_EUNSUP) {
@@ -275,7 +287,7 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     }
     if (err)
         return ws_cli_failed(job->command, "%s: %s", name, result.refusal[0] ? result.refusal : ws_err_text(err));
-    if (result.stop == WS_MODEL_STOP_CANCELLED || ws_progress_is_cancelled()) {
+    if (result.stop == WS_MODEL_STOP_CANCELLED || ws_interrupt_is_asked()) {
         ws_model_result_fini(&result);
         return give_up(job, name);
     }

@@ -29,7 +29,7 @@ int ws_push_open(const char *url, struct ws_push **out, char *message, size_t ca
 }
 
 int ws_push_sessions(struct ws_push *push, struct ws_store *store, const int64_t *ids, size_t count,
-                     void (*progress)(size_t done, size_t count), char *message, size_t cap)
+                     struct ws_progress *progress, char *message, size_t cap)
 {
     (void)push, (void)store, (void)ids, (void)count, (void)progress;
     (void)ws_pq_open(message, cap);
@@ -403,7 +403,7 @@ static int add(struct ws_push *p, struct ws_store *store, const struct item *ite
 }
 
 static int push_some(struct ws_push *p, struct ws_store *store, struct item *items, size_t count, size_t done,
-                     size_t all, void (*progress)(size_t done, size_t count))
+                     size_t all, struct ws_progress *progress)
 {
     struct ws_push_count counted = {0};
     int err;
@@ -414,17 +414,15 @@ static int push_some(struct ws_push *p, struct ws_store *store, struct item *ite
             p->count.known++;
         else
             err = add(p, store, &items[i], &counted);
-        if (err == 0 && is_full(&p->batch)) {
+        if (err == 0 && is_full(&p->batch))
             err = send_batch(p, &counted);
-            if (progress)
-                progress(done + i + 1, all);
-        }
+        ws_progress_tell(progress, done + i + 1, all, NULL);
     }
     return err == 0 ? send_batch(p, &counted) : err;
 }
 
 int ws_push_sessions(struct ws_push *push, struct ws_store *store, const int64_t *ids, size_t count,
-                     void (*progress)(size_t done, size_t count), char *message, size_t cap)
+                     struct ws_progress *progress, char *message, size_t cap)
 {
     struct item *items = calloc(ASK_SESSIONS, sizeof *items);
     int err = items ? begin_batch(&push->batch) : -WS_ENOMEM;

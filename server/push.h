@@ -5,6 +5,7 @@
 #ifndef WS_SERVER_PUSH_H
 #define WS_SERVER_PUSH_H
 
+#include "progress.h"
 #include "store.h"
 
 #include <stdbool.h>
@@ -23,10 +24,10 @@ struct ws_push_count {
 int ws_push_open(const char *url, struct ws_push **out, char *message, size_t cap);
 
 /* Push these sessions, some at a time, each batch a transaction.
- *   progress  called after each batch with the sessions done so far; NULL = no
+ *   progress  is told the sessions done so far; NULL = nobody
  *   errors    as above, and of the store (its message is in message, too) */
 int ws_push_sessions(struct ws_push *push, struct ws_store *store, const int64_t *ids, size_t count,
-                     void (*progress)(size_t done, size_t count), char *message, size_t cap);
+                     struct ws_progress *progress, char *message, size_t cap);
 
 const struct ws_push_count *ws_push_counted(const struct ws_push *push);
 void ws_push_close(struct ws_push *push);
