@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 # deps.sh: installs, by apt, exactly the Debian packages that are missing, and says which.
 # usage: tests/deps.sh [build|test|lint]     build: what make and make demo need; test (default) adds what the tests
-# need, lint what only `make lint` and the tests against other people's servers (tests/fleet) need: they skip without
+# need, lint what only `make lint` and the tests against other people's programs (tests/fleet, tests/consumers) need: they skip without
 # Nothing is done when nothing is missing, so that `make test` works without network or rights then.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 need=(gcc g++ make pkg-config git libsqlite3-dev libcjson-dev libmicrohttpd-dev zlib1g-dev libpq-dev)
 [ "${1:-test}" = build ] || need+=(python3 curl jq gnuplot-nox sqlite3 clang libclang-rt-14-dev libjemalloc2 libtcmalloc-minimal4)
-[ "${1:-test}" = lint ] && need+=(clang-format clang-tidy postgresql prometheus)
+[ "${1:-test}" = lint ] && need+=(clang-format clang-tidy postgresql prometheus golang-go)
 # Browser tests need node 20 (Debian 12 has 18: there they skip); with it, a browser and the pinned packages.
 has_node=0
 if [ "${1:-test}" != build ] && command -v node >/dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] && [ -f web/package-lock.json ]; then

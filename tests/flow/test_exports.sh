@@ -59,12 +59,6 @@ WARPSIGHT_DB="$scratch/lines" "$W" export --format pprof -o "$scratch/lines.pb.g
 want=$(sqlite3 "$scratch/lines" 'SELECT sum(runs), sum(sectors) FROM instruction' | tr '|' ' ')
 [ "$(awk '$1 == "sample" {i += $4; s += $5} END {printf "%.0f %.0f", i, s}' "$scratch/log")" = "$want" ] && grep -qE '^sample 0 0 [1-9][0-9]* [1-9][0-9]* gemv<64>:[1-9]' "$scratch/log" && grep -q '^types .*instructions/count sectors/count' "$scratch/log"
 result $? "lines of the source with their instructions and sectors ($want)"
-if command -v go >/dev/null && go tool pprof -top "$scratch/kernels.pb.gz" >"$scratch/log" 2>&1; then
-    grep -q 'Type: gpu_time' "$scratch/log" && grep -q 'const_index_lane' "$scratch/log"
-    result $? "go tool pprof reads the profile"
-else
-    echo "SKIP go tool pprof: no Go here (332 MB installed); profile.proto is decoded by check_exports.py instead"
-fi
 "$W" export h200-kernels --format chrome-trace -k vec_add -o "$scratch/one.json" && "$W" export torch --format pprof -k softmax_warp_forward -o "$scratch/one.pb.gz" 2>"$scratch/log"
 "$check" pprof "$scratch/one.pb.gz" 2>&1 | grep -c '^sample' | grep -qx 1
 result $? "--kernel keeps one kernel"
