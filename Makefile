@@ -123,7 +123,7 @@ $(call obj,$(ANALYZER_SRC) $(RULE_SRC) collector/wire.c): CFLAGS_ALL += -Wconver
 
 # The model's lane loops want the vectorizer, and PTX decides itself which products are fused. The same handlers
 # are compiled once per x86-64 level and chosen at start; elsewhere v3 and v4 are empty.
-IS_X86 := $(filter x86_64%,$(shell $(CC) -dumpmachine))
+IS_X86 := $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null))
 $(B)/obj/collector/model/exec_%.o: CFLAGS_ALL += -O3 -ffp-contract=off -fno-strict-aliasing -Wno-pass-failed $(if $(IS_X86),$(MODEL_ISA))
 $(B)/obj/collector/model/exec_v3.o: MODEL_ISA := -march=x86-64-v3
 $(B)/obj/collector/model/exec_v4.o: MODEL_ISA := -march=x86-64-v4 -mprefer-vector-width=512

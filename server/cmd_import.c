@@ -60,12 +60,16 @@ static int import_foreign(struct ws_handover *h, const char *path, const struct 
 {
     char message[400] = "", what[160];
     struct ws_import_note note;
+    struct ws_progress progress;
     struct ws_import done = {.session = 0};
     FILE *made = tmpfile();
-    int status;
+    int err, status;
     if (!made)
         return ws_cli_failed("import", "%s: cannot make a temporary file: %s", path, strerror(errno));
-    if (format->convert(path, made, &note, message, sizeof message) != 0)
+    ws_progress_begin(&progress, path, format->unit, false);
+    err = format->convert(path, made, &progress, &note, message, sizeof message);
+    ws_progress_end(&progress);
+    if (err != 0)
         status = ws_cli_failed("import", "%s: %s", path, message);
     else
         status = hand_over(h, path, made, &done);

@@ -364,6 +364,7 @@ static void pause_ms(long ms)
 static int take_spool(const struct run *r)
 {
     struct ws_store *store = NULL;
+    struct ws_progress progress;
     struct ws_ingest done;
     struct facts facts;
     char message[MESSAGE] = "";
@@ -377,7 +378,9 @@ static int take_spool(const struct run *r)
             return 0; /* the daemon was quicker */
     }
     if (err == 0) {
-        err = ws_ingest_spool(store, r->spool, &done);
+        ws_progress_begin(&progress, "==WARPSIGHT== storing", "B", false);
+        err = ws_ingest_spool(store, r->spool, &progress, &done);
+        ws_progress_end(&progress);
         if (err != 0)
             snprintf(message, sizeof message, "%s",
                      *ws_store_message(store) ? ws_store_message(store) : ws_err_text(err));

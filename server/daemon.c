@@ -101,31 +101,6 @@ uint64_t ws_daemon_wait(struct ws_daemon *d, uint64_t seen, unsigned ms)
     return revision;
 }
 
-/* --- the spool's backlog --- */
-
-/* Bytes of the files below path; depth 2 is token/agent/segment. */
-static uint64_t folder_bytes(const char *path, int depth)
-{
-    DIR *dir = opendir(path);
-    struct dirent *e;
-    uint64_t sum = 0;
-    if (!dir)
-        return 0;
-    while ((e = readdir(dir)) != NULL) {
-        char name[WS_PATH_MAX];
-        struct stat st;
-        int n = snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof name || lstat(name, &st) != 0)
-            continue;
-        if (S_ISREG(st.st_mode))
-            sum += (uint64_t)st.st_size;
-        else if (S_ISDIR(st.st_mode) && depth > 0)
-            sum += folder_bytes(name, depth - 1);
-    }
-    closedir(dir);
-    return sum;
-}
-
 /* --- ingest --- */
 
 static void set_problem(struct ws_daemon *d, const char *text)
@@ -273,10 +248,10 @@ static void scan(struct ws_daemon *d, struct changes *changes)
     if (*text) {
         set_problem(d, text);
         pthread_mutex_unlock(&d->write_lock);
-        atomic_store(&d->totals.backlog, folder_bytes(d->spool, 2));
+        atomic_store(&d->totals.backlog, ws_path_bytes(d->spool, 2));
         return;
     }
-    err = ws_ingest_spool(d->writer, d->spool, &done);
+    err = ws_ingest_spool(d->writer, d->spool, NULL, &done);
     if (err == -WS_EPERM)
         snprintf(text, sizeof text, "the spool folder %.150s is not ours alone", d->spool);
     else if (err != 0)
@@ -327,7 +302,7 @@ static void *ingest_thread(void *state)
     for (unsigned round = 0; !atomic_load(&d->is_stopping); round++) {
         bool busy = scan_and_tell(d, round % 10 == 0);
         if (busy || round % 10 == 0)
-            atomic_store(&d->totals.backlog, ws_ingest_has_work(d->spool) ? folder_bytes(d->spool, 2) : 0);
+            atomic_store(&d->totals.backlog, ws_ingest_has_work(d->spool) ? ws_path_bytes(d->spool, 2) : 0);
         nanosleep(&pause, NULL);
     }
     scan_and_tell(d, false);

@@ -131,6 +131,17 @@ static int by_daemon(struct ws_handover *h, const struct ws_inbox *box, const ch
     }
 }
 
+/* A capture that lies at path, shown under its name. 0, or -WS_E… and the message. */
+static int take_file(struct ws_handover *h, const char *name, const char *path, struct ws_import *out)
+{
+    struct ws_progress progress;
+    int err;
+    ws_progress_begin(&progress, name, "B", false);
+    err = ws_ingest_file(h->store, path, &progress, out, h->message, sizeof h->message);
+    ws_progress_end(&progress);
+    return err;
+}
+
 int ws_handover_file(struct ws_handover *h, const char *path, struct ws_import *out)
 {
     struct ws_inbox box;
@@ -144,9 +155,7 @@ int ws_handover_file(struct ws_handover *h, const char *path, struct ws_import *
         if (status != WS_EXIT_OK)
             return status;
     }
-    if (ws_ingest_file(h->store, path, out, h->message, sizeof h->message) != 0)
-        return ws_cli_failed(h->command, "%s", h->message);
-    return WS_EXIT_OK;
+    return take_file(h, path, path, out) == 0 ? WS_EXIT_OK : ws_cli_failed(h->command, "%s", h->message);
 }
 
 /* By way of a file that has no name: the one reader of captures reads files. */
@@ -159,7 +168,7 @@ static int take_bytes(struct ws_handover *h, const char *name, const void *bytes
         err = -WS_EIO;
     if (err == 0) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
-        err = ws_ingest_file(h->store, path, out, h->message, sizeof h->message);
+        err = take_file(h, "storing", path, out);
     } else {
         snprintf(h->message, sizeof h->message, "cannot write a temporary file for %s: %s", name, strerror(errno));
     }

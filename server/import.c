@@ -8,9 +8,9 @@
 #include <zlib.h>
 
 static const struct ws_import_format formats[] = {
-    {"capture", NULL, "a .wscap of `warpsight run -o` or `export --format capture`"},
-    {"ncu-csv", ws_import_ncu, "Nsight Compute: ncu --csv --page raw|details, plain or .gz"},
-    {"nsys-sqlite", ws_import_nsys, "Nsight Systems: nsys export --type sqlite"},
+    {"capture", NULL, "B", "a .wscap of `warpsight run -o` or `export --format capture`"},
+    {"ncu-csv", ws_import_ncu, "B", "Nsight Compute: ncu --csv --page raw|details, plain or .gz"},
+    {"nsys-sqlite", ws_import_nsys, "rows", "Nsight Systems: nsys export --type sqlite"},
 };
 #define FORMATS (sizeof formats / sizeof formats[0])
 enum { CAPTURE, NCU_CSV, NSYS_SQLITE };

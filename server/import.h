@@ -5,6 +5,8 @@
 #ifndef WS_SERVER_IMPORT_H
 #define WS_SERVER_IMPORT_H
 
+#include "progress.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,13 +19,16 @@ struct ws_import_note {
 };
 
 /* Write path as a capture to out.
+ *   progress is told how far it is, in the unit of its kind of file; NULL = nobody
  *   message  [cap] one line when the result is not 0, without the path
  *   errors   -WS_ESYNTAX  not of this format; -WS_EIO; -WS_ELIMIT; -WS_ENOMEM; -WS_ENOENT: nothing in it to import */
-typedef int ws_importer(const char *path, FILE *out, struct ws_import_note *note, char *message, size_t cap);
+typedef int ws_importer(const char *path, FILE *out, struct ws_progress *progress, struct ws_import_note *note,
+                        char *message, size_t cap);
 
 struct ws_import_format {
     const char *name;     /* for --format */
     ws_importer *convert; /* NULL: it is a capture, nothing to convert */
+    const char *unit;     /* of progress */
     const char *doc;
 };
 const struct ws_import_format *ws_import_formats(size_t *count);
@@ -35,8 +40,8 @@ const struct ws_import_format *ws_import_recognise(const char *path, const char 
 
 ws_importer ws_import_ncu;
 /* The same of text[length]; path is for the session's name. */
-int ws_import_ncu_text(const char *text, size_t length, const char *path, FILE *out, struct ws_import_note *note,
-                       char *message, size_t cap);
+int ws_import_ncu_text(const char *text, size_t length, const char *path, FILE *out, struct ws_progress *progress,
+                       struct ws_import_note *note, char *message, size_t cap);
 ws_importer ws_import_nsys;
 
 #endif

@@ -109,6 +109,7 @@ struct device {
 struct import {
     struct ws_import_writer iw;
     struct ws_import_note *note;
+    struct ws_progress *progress;
     size_t place[COLUMNS];
     bool is_raw;
     /* the launch that is being read */
@@ -437,6 +438,7 @@ static int read_details(struct import *im, struct ws_csv_row *row, const char *t
     bool has_process = false;
     while (im->iw.err == 0 && ws_csv_read_row(row, text, length, &at)) {
         struct meaning m;
+        ws_progress_tell(im->progress, at, length, NULL);
         if (row->count == 1 && *ws_csv_cell(row, 0) == 0)
             continue; /* an empty line */
         if (!is_same_launch(im, row)) {
@@ -502,6 +504,7 @@ static int read_raw(struct import *im, struct ws_csv_row *row, const char *text,
     int err = columns ? 0 : -WS_ENOMEM;
     bool has_process = false;
     while (err == 0 && im->iw.err == 0 && ws_csv_read_row(row, text, length, &at)) {
+        ws_progress_tell(im->progress, at, length, NULL);
         if (row->count == 1 && *ws_csv_cell(row, 0) == 0)
             continue;
         if (!has_units && !has_process && *cell(im, row, ID) == 0) {
@@ -604,8 +607,8 @@ static void put_origin(struct import *im)
     ws_import_put_bye(&im->iw, &bye);
 }
 
-int ws_import_ncu_text(const char *text, size_t length, const char *path, FILE *out, struct ws_import_note *note,
-                       char *message, size_t cap)
+int ws_import_ncu_text(const char *text, size_t length, const char *path, FILE *out, struct ws_progress *progress,
+                       struct ws_import_note *note, char *message, size_t cap)
 {
     struct import *im = calloc(1, sizeof *im);
     struct ws_csv_row row = {.text = NULL};
@@ -615,6 +618,7 @@ int ws_import_ncu_text(const char *text, size_t length, const char *path, FILE *
     if (!im)
         return err;
     im->note = note;
+    im->progress = progress;
     if (err == 0)
         err = read_pages(im, &row, text, length, path, message, cap);
     if (err == 0 && im->iw.err == 0 && note->launches == 0) {
@@ -636,13 +640,14 @@ int ws_import_ncu_text(const char *text, size_t length, const char *path, FILE *
     return err;
 }
 
-int ws_import_ncu(const char *path, FILE *out, struct ws_import_note *note, char *message, size_t cap)
+int ws_import_ncu(const char *path, FILE *out, struct ws_progress *progress, struct ws_import_note *note, char *message,
+                  size_t cap)
 {
     char *text = NULL;
     size_t length = 0;
     int err = ws_csv_read_file(path, &text, &length);
     if (err == 0)
-        err = ws_import_ncu_text(text, length, path, out, note, message, cap);
+        err = ws_import_ncu_text(text, length, path, out, progress, note, message, cap);
     else
         snprintf(message, cap, "%s", err == -WS_EIO ? "it cannot be read" : ws_err_text(err));
     free(text);

@@ -23,6 +23,8 @@ enum { PROCESSES_MAX = 4096, COLUMNS_MAX = 32, NAMES_KEPT = 4096 };
 struct import {
     struct ws_import_writer iw;
     struct ws_import_note *note;
+    struct ws_progress *progress;
+    uint64_t rows, rows_total; /* read so far; about how many there are */
     sqlite3 *db;
     sqlite3_stmt *string; /* value of a StringIds row */
     int64_t epoch_ns;
@@ -137,8 +139,10 @@ static int each(struct import *im, const char *table, const char *const *columns
         sqlite3_finalize(s);
         return 0;
     }
-    while ((status = sqlite3_step(s)) == SQLITE_ROW && im->iw.err == 0)
+    while ((status = sqlite3_step(s)) == SQLITE_ROW && im->iw.err == 0) {
         take(im, s);
+        ws_progress_tell(im->progress, ++im->rows, im->rows_total, NULL);
+    }
     sqlite3_finalize(s);
     return status == SQLITE_ROW || status == SQLITE_DONE ? im->iw.err : failed(im, -WS_ECORRUPT);
 }
@@ -554,6 +558,24 @@ static int open_foreign(struct import *im, const char *path)
     return 0;
 }
 
+/* For who watches: rows are appended, so that the highest number is about their count. */
+static void count_rows(struct import *im)
+{
+    static const char *const tables[] = {
+        "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL",          "CUPTI_ACTIVITY_KIND_MEMCPY",
+        "CUPTI_ACTIVITY_KIND_MEMSET",  "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUDA_GPU_MEMORY_USAGE_EVENTS",
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        char sql[128];
+        sqlite3_stmt *s = NULL;
+        sqlite3_snprintf(sizeof sql, sql, "SELECT max(rowid) FROM \"%w\"", tables[i]);
+        if (has_table(im, tables[i]) && sqlite3_prepare_v2(im->db, sql, -1, &s, NULL) == SQLITE_OK &&
+            sqlite3_step(s) == SQLITE_ROW)
+            im->rows_total += number64(s, 0);
+        sqlite3_finalize(s);
+    }
+}
+
 static int write_all(struct import *im, const char *path, FILE *out)
 {
     int err = open_foreign(im, path);
@@ -568,12 +590,14 @@ static int write_all(struct import *im, const char *path, FILE *out)
     if (err == 0)
         err = ws_import_begin(&im->iw, out);
     load_epoch(im);
+    count_rows(im);
     for (size_t n = 0; err == 0 && n < im->pid_count; n++)
         err = write_process(im, (uint32_t)n, path);
     return err;
 }
 
-int ws_import_nsys(const char *path, FILE *out, struct ws_import_note *note, char *message, size_t cap)
+int ws_import_nsys(const char *path, FILE *out, struct ws_progress *progress, struct ws_import_note *note,
+                   char *message, size_t cap)
 {
     struct import *im = calloc(1, sizeof *im);
     int err;
@@ -583,6 +607,7 @@ int ws_import_nsys(const char *path, FILE *out, struct ws_import_note *note, cha
         return -WS_ENOMEM;
     *message = 0;
     im->note = note;
+    im->progress = progress;
     im->message = message;
     im->cap = cap;
     err = write_all(im, path, out);

@@ -354,7 +354,7 @@ static int import_path(struct ws_store *store, const char *path, struct ws_impor
         snprintf(message, cap, "%s is no file any more", path);
         return -WS_EIO;
     }
-    return ws_ingest_file(store, path, done, message, cap);
+    return ws_ingest_file(store, path, NULL, done, message, cap);
 }
 
 static bool take_note(struct ws_store *store, const char *folder, const char *id, const char *refusal)

@@ -153,8 +153,10 @@ struct walk {
     const char *token, *agent_id;
     char folder[WS_PATH_MAX]; /* of the agent */
     struct ws_cursor cursor;
-    bool has_ended; /* the agent will write no more */
-    bool stop;      /* nothing after this segment of the agent can be read now */
+    struct ws_progress *progress;
+    uint64_t done, total; /* bytes of the spool: of segments before this one, of all */
+    bool has_ended;       /* the agent will write no more */
+    bool stop;            /* nothing after this segment of the agent can be read now */
 };
 
 struct segment {
@@ -256,6 +258,7 @@ static int read_frames(struct walk *w, const struct segment *s, uint64_t *offset
         if (err != 0 || n == 0)
             break;
         window_drop(&win, n);
+        ws_progress_tell(w->progress, w->done + win.offset, w->total, NULL);
     }
     *offset = win.offset;
     free(win.bytes);
@@ -352,6 +355,7 @@ static int visit_segment(struct walk *w, const char *name)
     } else {
         err = take_segment(w, &s);
     }
+    w->done += s.size;
     if (!s.is_final) {
         w->out->live++;
         w->stop = true;
@@ -457,9 +461,9 @@ static int64_t newest(const int64_t *ids, size_t count)
     return most;
 }
 
-int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_ingest *out)
+int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_progress *progress, struct ws_ingest *out)
 {
-    struct walk w = {.store = store, .out = out};
+    struct walk w = {.store = store, .progress = progress, .out = out};
     struct token *tokens = NULL;
     struct stat st;
     const int64_t *ids;
@@ -473,6 +477,8 @@ int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_ingest 
     w.frames = ws_frames_new(store, false);
     if (!w.frames)
         return -WS_ENOMEM;
+    if (progress)
+        w.total = ws_path_bytes(spool, 2);
     err = find_tokens(spool, &tokens, &count);
     for (size_t i = 0; err == 0 && i < count; i++)
         err = visit_token(&w, spool, tokens[i].name);
@@ -569,6 +575,8 @@ struct capture {
     bool has_agent; /* a segment header was read, and what follows is its */
     uint32_t unknown;
     uint64_t segments;
+    struct ws_progress *progress;
+    uint64_t size; /* of the file, 0 = not known */
 };
 
 /* At a place that is no frame of a known segment: how many bytes to pass over. */
@@ -611,6 +619,7 @@ static int read_capture(struct capture *c)
         else
             n = pass_over(c);
         window_drop(&c->win, n);
+        ws_progress_tell(c->progress, c->win.offset, c->size, NULL);
     }
     return err == 0 && c->segments > 0 ? ws_frames_finish(c->frames) : err;
 }
@@ -641,9 +650,10 @@ static int judge_capture(const struct ws_import *out, const char *path, char *me
     return -WS_ECORRUPT;
 }
 
-static int import_fd(struct ws_store *store, int fd, const char *path, struct ws_import *out, char *message, size_t cap)
+static int import_fd(struct ws_store *store, int fd, uint64_t size, const char *path, struct ws_progress *progress,
+                     struct ws_import *out, char *message, size_t cap)
 {
-    struct capture c = {.frames = ws_frames_new(store, true)};
+    struct capture c = {.frames = ws_frames_new(store, true), .progress = progress, .size = size};
     int err = c.frames ? window_open(&c.win, fd, 0) : -WS_ENOMEM;
     if (err == 0)
         err = ws_store_begin(store);
@@ -669,7 +679,8 @@ static int import_fd(struct ws_store *store, int fd, const char *path, struct ws
     return err;
 }
 
-int ws_ingest_file(struct ws_store *store, const char *path, struct ws_import *out, char *message, size_t cap)
+int ws_ingest_file(struct ws_store *store, const char *path, struct ws_progress *progress, struct ws_import *out,
+                   char *message, size_t cap)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -686,7 +697,7 @@ int ws_ingest_file(struct ws_store *store, const char *path, struct ws_import *o
         snprintf(message, cap, "%s is a folder", path);
         err = -WS_EIO;
     } else {
-        err = import_fd(store, fd, path, out, message, cap);
+        err = import_fd(store, fd, S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0, path, progress, out, message, cap);
     }
     close(fd);
     return err;

@@ -7,6 +7,7 @@
 #define WS_SERVER_INGEST_H
 
 #include "frames.h"
+#include "progress.h"
 
 enum { WS_INGEST_SESSIONS = 64 };
 
@@ -29,10 +30,11 @@ enum ws_spool_work {
 enum ws_spool_work ws_ingest_has_work(const char *spool);
 
 /* Take everything that is whole. A spool that does not exist is empty.
+ *   progress  is told the bytes so far; NULL = nobody
  *   out     what was done, also when the result is not 0
  *   errors  -WS_EPERM  the spool folder is not ours: touched by another user
  *           of the store; what was committed stays, the rest is still in the spool           */
-int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_ingest *out);
+int ws_ingest_spool(struct ws_store *store, const char *spool, struct ws_progress *progress, struct ws_ingest *out);
 
 struct ws_import {
     struct ws_frames_count count;
@@ -43,11 +45,13 @@ struct ws_import {
 };
 
 /* Take a capture file: all of it, or nothing.
+ *   progress  is told the bytes so far; NULL = nobody
  *   message  [cap] one line when the result is not 0
  *   errors   -WS_ENOENT, -WS_EPERM, -WS_EIO  cannot be read
  *            -WS_ECORRUPT  not one whole frame
  *            -WS_EVERSION  only segments of an unknown format
  *            of the store                                                                         */
-int ws_ingest_file(struct ws_store *store, const char *path, struct ws_import *out, char *message, size_t cap);
+int ws_ingest_file(struct ws_store *store, const char *path, struct ws_progress *progress, struct ws_import *out,
+                   char *message, size_t cap);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "../analyzer/err.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -122,4 +123,26 @@ int ws_path_make_private_folder(const char *path)
         return -WS_EPERM;
     }
     return 0;
+}
+
+uint64_t ws_path_bytes(const char *path, int depth)
+{
+    DIR *dir = opendir(path);
+    struct dirent *e;
+    uint64_t sum = 0;
+    if (!dir)
+        return 0;
+    while ((e = readdir(dir)) != NULL) {
+        char name[WS_PATH_MAX];
+        struct stat st;
+        int n = snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof name || lstat(name, &st) != 0)
+            continue;
+        if (S_ISREG(st.st_mode))
+            sum += (uint64_t)st.st_size;
+        else if (S_ISDIR(st.st_mode) && depth > 0)
+            sum += ws_path_bytes(name, depth - 1);
+    }
+    closedir(dir);
+    return sum;
 }

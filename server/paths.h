@@ -6,6 +6,7 @@
 #define WS_SERVER_PATHS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define WS_PATH_MAX 4096
 
@@ -27,5 +28,9 @@ int ws_path_make_private_folder(const char *path);
 
 /* "dir/file" -> "dir"; "file" -> "."; "/file" -> "/". */
 int ws_path_parent(const char *path, char out[WS_PATH_MAX]);
+
+/* Bytes of the files in a folder and, so many levels deep, in those below it; names with a dot in front are left out.
+ */
+uint64_t ws_path_bytes(const char *path, int depth);
 
 #endif

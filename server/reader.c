@@ -67,6 +67,7 @@ static int open_writer(const char *db, const char *spool, struct ws_store **out,
 static int take_spool(const char *command, const char *db, const char *spool)
 {
     struct ws_store *store = NULL;
+    struct ws_progress progress;
     struct ws_ingest done;
     char message[MESSAGE];
     int err;
@@ -81,7 +82,9 @@ static int take_spool(const char *command, const char *db, const char *spool)
         return ws_cli_failed(command, "%s", message);
     if (!store)
         return WS_EXIT_OK;
-    err = ws_ingest_spool(store, spool, &done);
+    ws_progress_begin(&progress, "storing what was recorded", "B", false);
+    err = ws_ingest_spool(store, spool, &progress, &done);
+    ws_progress_end(&progress);
     if (err == -WS_EPERM)
         ws_log(WS_WARN, command, "the spool %s is not taken: it belongs to another user, or everybody may write to it",
                spool);

@@ -62,7 +62,7 @@ static void make_good(void)
     nowhere = fopen("/dev/null", "we");
     ws_log_set_level(WS_ERROR);
     MUST(ws_store_open(&store, path, WS_STORE_WRITE, message, sizeof message) == 0);
-    MUST(ws_ingest_file(store, "tests/flow/h200-graph.wscap", &done, message, sizeof message) == 0);
+    MUST(ws_ingest_file(store, "tests/flow/h200-graph.wscap", NULL, &done, message, sizeof message) == 0);
     ws_store_close(store);
     f = fopen(path, "re");
     MUST(f && fseek(f, 0, SEEK_END) == 0);

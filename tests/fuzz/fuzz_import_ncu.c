@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_capture c = fuzz_capture_open();
     struct ws_import_note note;
     char message[400] = "";
-    int err = ws_import_ncu_text((const char *)data, size, "fuzz.csv", c.out, &note, message, sizeof message);
+    int err = ws_import_ncu_text((const char *)data, size, "fuzz.csv", c.out, NULL, &note, message, sizeof message);
     fuzz_capture_check(&c, err, message);
     return 0;
 }

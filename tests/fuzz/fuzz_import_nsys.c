@@ -26,6 +26,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         atexit(remove_file);
     }
     fuzz_must(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size, "the file is written");
-    fuzz_capture_check(&c, ws_import_nsys(path, c.out, &note, message, sizeof message), message);
+    fuzz_capture_check(&c, ws_import_nsys(path, c.out, NULL, &note, message, sizeof message), message);
     return 0;
 }

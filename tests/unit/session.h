@@ -16,7 +16,7 @@ static inline int64_t import_capture(const struct capture *c, const char *db)
     char message[600] = "";
     write_file(scratch_file("session.wscap"), c->bytes, c->used);
     if (ws_store_open(&store, scratch_file(db), WS_STORE_WRITE, message, sizeof message) != 0 ||
-        ws_ingest_file(store, scratch_file("session.wscap"), &done, message, sizeof message) != 0) {
+        ws_ingest_file(store, scratch_file("session.wscap"), NULL, &done, message, sizeof message) != 0) {
         WS_FAIL("cannot import: %s", message);
         exit(1);
     }

@@ -55,7 +55,7 @@ static const struct ws_roof_point *dram_point(const struct capture *c, const cha
     const struct ws_roof_point *found = NULL;
     write_file(file, c->bytes, c->used);
     CHECK_INT(ws_store_open(&store, db, WS_STORE_WRITE, message, sizeof message), 0);
-    CHECK_INT(ws_ingest_file(store, file, &done, message, sizeof message), 0);
+    CHECK_INT(ws_ingest_file(store, file, NULL, &done, message, sizeof message), 0);
     CHECK_INT(done.count.lost_frames, 0);
     ws_store_close(store);
     if (sql) {

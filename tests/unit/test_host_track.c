@@ -62,7 +62,7 @@ static void end(void)
     put_end(&c);
     write_file(file, c.bytes, c.used);
     CHECK_INT(ws_store_open(&store, db, WS_STORE_WRITE, message, sizeof message), 0);
-    CHECK_INT(ws_ingest_file(store, file, &imported, message, sizeof message), 0);
+    CHECK_INT(ws_ingest_file(store, file, NULL, &imported, message, sizeof message), 0);
     session = imported.session;
     free(c.bytes);
 }

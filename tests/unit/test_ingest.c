@@ -142,7 +142,7 @@ static int import(const struct capture *c, const char *db, struct ws_import *out
     int err;
     write_file(scratch_file("capture.wscap"), c->bytes, c->used);
     *message = 0;
-    err = ws_ingest_file(store, scratch_file("capture.wscap"), out, message, sizeof message);
+    err = ws_ingest_file(store, scratch_file("capture.wscap"), NULL, out, message, sizeof message);
     *seen = look(store);
     ws_store_close(store);
     return err;
@@ -412,8 +412,8 @@ TEST(a_missing_file_and_a_folder_are_refused)
 {
     struct ws_store *store = open_db("db");
     struct ws_import out;
-    CHECK_INT(ws_ingest_file(store, scratch_file("nothing"), &out, message, sizeof message), -WS_ENOENT);
-    CHECK_INT(ws_ingest_file(store, scratch(), &out, message, sizeof message), -WS_EIO);
+    CHECK_INT(ws_ingest_file(store, scratch_file("nothing"), NULL, &out, message, sizeof message), -WS_ENOENT);
+    CHECK_INT(ws_ingest_file(store, scratch(), NULL, &out, message, sizeof message), -WS_EIO);
     ws_store_close(store);
 }
 
@@ -632,7 +632,7 @@ static struct ws_ingest ingest(const char *db, struct seen *seen)
 {
     struct ws_store *store = open_db(db);
     struct ws_ingest out;
-    CHECK_INT(ws_ingest_spool(store, scratch_file("spool"), &out), 0);
+    CHECK_INT(ws_ingest_spool(store, scratch_file("spool"), NULL, &out), 0);
     *seen = look(store);
     ws_store_close(store);
     return out;
@@ -939,7 +939,7 @@ TEST(a_reader_killed_anywhere_neither_loses_nor_doubles)
             struct ws_store *store;
             struct ws_ingest out;
             if (ws_store_open(&store, scratch_file("db"), WS_STORE_WRITE, message, sizeof message) == 0 &&
-                ws_ingest_spool(store, scratch_file("spool"), &out) == 0)
+                ws_ingest_spool(store, scratch_file("spool"), NULL, &out) == 0)
                 ws_store_close(store);
             _exit(0);
         }

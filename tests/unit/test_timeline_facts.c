@@ -90,7 +90,7 @@ static void end(void)
     put_end(&c);
     write_file(file, c.bytes, c.used);
     REQUIRE(ws_store_open(&store, db, WS_STORE_WRITE, message, sizeof message) == 0);
-    CHECK_INT(ws_ingest_file(store, file, &done, message, sizeof message), 0);
+    CHECK_INT(ws_ingest_file(store, file, NULL, &done, message, sizeof message), 0);
     CHECK_INT(done.count.lost_frames, 0);
     CHECK_INT(ws_report_load(store, done.session, &session), 0);
     REQUIRE(session != NULL);

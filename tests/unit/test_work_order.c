@@ -60,7 +60,7 @@ static struct seen walk(int stop_at, int want)
     put_end(&c);
     write_file(file, c.bytes, c.used);
     CHECK_INT(ws_store_open(&store, db, WS_STORE_WRITE, message, sizeof message), 0);
-    CHECK_INT(ws_ingest_file(store, file, &done, message, sizeof message), 0);
+    CHECK_INT(ws_ingest_file(store, file, NULL, &done, message, sizeof message), 0);
     CHECK_INT(ws_work_each(store, done.session, 1, 0, see, &s, &left_out), want);
     CHECK_INT(left_out, 0);
     ws_store_close(store);
