@@ -106,7 +106,7 @@ static void *map_bytes(size_t n)
 }
 
 /* Report a failed call. Missing rights get their own code and remedy. */
-static void complain(const char *call, CUptiResult r)
+void ws_counters_complain(const char *call, CUptiResult r)
 {
     bool is_rights =
         r == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES || r == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES;
@@ -163,7 +163,7 @@ void ws_counters_chip_name(CUdevice device, char *out, size_t size)
 }
 
 /* 70 to 120 ms: it maps the counter library. Only from a context on, before it answers 999. */
-static bool initialize_once(void)
+bool ws_counters_initialize(void)
 {
     CUpti_Profiler_Initialize_Params p = {.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
     CUptiResult r;
@@ -173,25 +173,26 @@ static bool initialize_once(void)
     counters.is_initialized = r == CUPTI_SUCCESS;
     counters.is_refused = !counters.is_initialized;
     if (counters.is_refused)
-        complain("cuptiProfilerInitialize", r);
+        ws_counters_complain("cuptiProfilerInitialize", r);
     return counters.is_initialized;
 }
 
-static CUpti_Profiler_Host_Object *open_host(const char *chip, const uint8_t *availability)
+CUpti_Profiler_Host_Object *ws_counters_host_open(const char *chip, const uint8_t *availability,
+                                                  CUpti_ProfilerType type)
 {
     CUpti_Profiler_Host_Initialize_Params p = {.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
-                                               .profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER,
+                                               .profilerType = type,
                                                .pChipName = chip,
                                                .pCounterAvailabilityImage = availability};
     CUptiResult r = ws_cupti.cuptiProfilerHostInitialize(&p);
     if (r != CUPTI_SUCCESS) {
-        complain("cuptiProfilerHostInitialize", r);
+        ws_counters_complain("cuptiProfilerHostInitialize", r);
         return NULL;
     }
     return p.pHostObject;
 }
 
-static void close_host(CUpti_Profiler_Host_Object *host)
+void ws_counters_host_close(CUpti_Profiler_Host_Object *host)
 {
     CUpti_Profiler_Host_Deinitialize_Params p = {.structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
                                                  .pHostObject = host};
@@ -208,21 +209,25 @@ static bool has_metric(CUpti_Profiler_Host_Object *host, const char *name)
     return ws_cupti.cuptiProfilerHostGetMetricProperties(&p) == CUPTI_SUCCESS;
 }
 
+bool ws_counters_host_find(CUpti_Profiler_Host_Object *host, const char *alternatives, char *name, size_t size)
+{
+    const char *next;
+    size_t length;
+    while (ws_metric_next_name(&alternatives, &next, &length)) {
+        snprintf(name, size, "%.*s", (int)length, next);
+        if (has_metric(host, name))
+            return true;
+    }
+    return false;
+}
+
 /* Choose each entry's first name that this chip has. */
 static void resolve(struct chip *chip)
 {
     for (size_t i = 0; i < counters.plan.count; i++) {
         const struct ws_plan_entry *e = &counters.plan.entry[i];
         char *name = chip->text[chip->count];
-        const char *at = e->cupti;
-        const char *next;
-        size_t length;
-        bool is_found = false;
-        while (!is_found && ws_metric_next_name(&at, &next, &length)) {
-            snprintf(name, WS_PLAN_NAME_MAX, "%.*s", (int)length, next);
-            is_found = has_metric(chip->host, name);
-        }
-        if (!is_found) {
+        if (!ws_counters_host_find(chip->host, e->cupti, name, WS_PLAN_NAME_MAX)) {
             chip->absent[chip->absent_count++] = ws_spool_string_id(e->key);
             continue;
         }
@@ -233,16 +238,21 @@ static void resolve(struct chip *chip)
     }
 }
 
+CUptiResult ws_counters_host_add(CUpti_Profiler_Host_Object *host, const char **names, size_t count)
+{
+    CUpti_Profiler_Host_ConfigAddMetrics_Params p = {.structSize =
+                                                         CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
+                                                     .pHostObject = host,
+                                                     .ppMetricNames = names,
+                                                     .numMetrics = count};
+    return ws_cupti.cuptiProfilerHostConfigAddMetrics(&p);
+}
+
 /* Add all metrics in one call. A name with a good base and a bad suffix passes resolve() and is
  * refused here; then the object is unusable (GetConfigImage would crash) and the caller starts anew. */
 static CUptiResult add_metrics(struct chip *chip)
 {
-    CUpti_Profiler_Host_ConfigAddMetrics_Params p = {.structSize =
-                                                         CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
-                                                     .pHostObject = chip->host,
-                                                     .ppMetricNames = chip->names,
-                                                     .numMetrics = chip->count};
-    return ws_cupti.cuptiProfilerHostConfigAddMetrics(&p);
+    return ws_counters_host_add(chip->host, chip->names, chip->count);
 }
 
 /* Take out of the list what a fresh host object refuses when asked for it alone. */
@@ -253,10 +263,10 @@ static void drop_refused(struct chip *chip, const uint8_t *availability)
         struct chip one = {.count = 1};
         CUptiResult r = CUPTI_ERROR_UNKNOWN;
         one.names[0] = chip->names[i];
-        one.host = open_host(chip->name, availability);
+        one.host = ws_counters_host_open(chip->name, availability, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
         if (one.host)
             r = add_metrics(&one);
-        close_host(one.host);
+        ws_counters_host_close(one.host);
         if (r != CUPTI_SUCCESS) {
             ws_spool_status_now("metric-refused", 1, "See: warpsight list metrics",
                                 "this GPU (%s) refuses the metric %s", chip->name, chip->names[i]);
@@ -271,45 +281,56 @@ static void drop_refused(struct chip *chip, const uint8_t *availability)
     chip->count = kept;
 }
 
-static bool make_config(struct chip *chip)
+bool ws_counters_host_config(CUpti_Profiler_Host_Object *host, struct ws_host_config *out)
 {
     CUpti_Profiler_Host_GetConfigImageSize_Params size = {
-        .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE, .pHostObject = chip->host};
+        .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE, .pHostObject = host};
     CUpti_Profiler_Host_GetConfigImage_Params image = {
-        .structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE, .pHostObject = chip->host};
+        .structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE, .pHostObject = host};
     CUpti_Profiler_Host_GetNumOfPasses_Params passes = {.structSize =
                                                             CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE};
     CUptiResult r = ws_cupti.cuptiProfilerHostGetConfigImageSize(&size);
     if (r != CUPTI_SUCCESS) {
-        complain("cuptiProfilerHostGetConfigImageSize", r);
+        ws_counters_complain("cuptiProfilerHostGetConfigImageSize", r);
         return false;
     }
-    chip->config_size = size.configImageSize;
-    chip->config = map_bytes(chip->config_size);
-    if (!chip->config)
+    out->size = size.configImageSize;
+    out->image = map_bytes(out->size);
+    if (!out->image)
         return false;
-    image.configImageSize = chip->config_size;
-    image.pConfigImage = chip->config;
+    image.configImageSize = out->size;
+    image.pConfigImage = out->image;
     r = ws_cupti.cuptiProfilerHostGetConfigImage(&image);
     if (r != CUPTI_SUCCESS) {
-        complain("cuptiProfilerHostGetConfigImage", r);
+        ws_counters_complain("cuptiProfilerHostGetConfigImage", r);
         return false;
     }
-    passes.configImageSize = chip->config_size;
-    passes.pConfigImage = chip->config;
+    passes.configImageSize = out->size;
+    passes.pConfigImage = out->image;
     r = ws_cupti.cuptiProfilerHostGetNumOfPasses(&passes);
     if (r != CUPTI_SUCCESS) {
-        complain("cuptiProfilerHostGetNumOfPasses", r);
+        ws_counters_complain("cuptiProfilerHostGetNumOfPasses", r);
         return false;
     }
-    chip->passes = (uint32_t)passes.numOfPasses;
+    out->passes = (uint32_t)passes.numOfPasses;
+    return true;
+}
+
+static bool make_config(struct chip *chip)
+{
+    struct ws_host_config config;
+    if (!ws_counters_host_config(chip->host, &config))
+        return false;
+    chip->config = config.image;
+    chip->config_size = config.size;
+    chip->passes = config.passes;
     return true;
 }
 
 static bool fill_chip(struct chip *chip, const uint8_t *availability)
 {
     CUptiResult r;
-    chip->host = open_host(chip->name, availability);
+    chip->host = ws_counters_host_open(chip->name, availability, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
     if (!chip->host)
         return false;
     resolve(chip);
@@ -319,13 +340,13 @@ static bool fill_chip(struct chip *chip, const uint8_t *availability)
     }
     r = add_metrics(chip);
     if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_INVALID_PARAMETER) {
-        complain("cuptiProfilerHostConfigAddMetrics", r); /* not about a name: every one would be refused */
+        ws_counters_complain("cuptiProfilerHostConfigAddMetrics", r); /* not about a name: every one would be refused */
         return false;
     }
     if (r != CUPTI_SUCCESS) {
-        close_host(chip->host);
+        ws_counters_host_close(chip->host);
         drop_refused(chip, availability);
-        chip->host = open_host(chip->name, availability);
+        chip->host = ws_counters_host_open(chip->name, availability, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
         if (!chip->host || chip->count == 0 || add_metrics(chip) != CUPTI_SUCCESS) {
             ws_spool_status_now("counters-failed", 1, "", "the metrics cannot be configured on %s", chip->name);
             return false;
@@ -357,7 +378,7 @@ static struct chip *chip_of(CUcontext context, CUdevice device)
         r = a.pCounterAvailabilityImage ? ws_cupti.cuptiProfilerGetCounterAvailability(&a) : CUPTI_ERROR_OUT_OF_MEMORY;
     }
     if (r != CUPTI_SUCCESS) {
-        complain("cuptiProfilerGetCounterAvailability", r);
+        ws_counters_complain("cuptiProfilerGetCounterAvailability", r);
         return NULL;
     }
     if (!fill_chip(chip, a.pCounterAvailabilityImage)) {
@@ -387,14 +408,14 @@ static bool enable_profiler(struct context *c)
                                                           .maxNumRangeTreeNodes = RANGES};
     CUptiResult r = ws_cupti.cuptiRangeProfilerEnable(&enable);
     if (r != CUPTI_SUCCESS) {
-        complain("cuptiRangeProfilerEnable", r);
+        ws_counters_complain("cuptiRangeProfilerEnable", r);
         return false;
     }
     c->profiler = enable.pRangeProfilerObject;
     size.pRangeProfilerObject = c->profiler;
     r = ws_cupti.cuptiRangeProfilerGetCounterDataSize(&size);
     if (r != CUPTI_SUCCESS) {
-        complain("cuptiRangeProfilerGetCounterDataSize", r);
+        ws_counters_complain("cuptiRangeProfilerGetCounterDataSize", r);
         return false;
     }
     c->image_size = size.counterDataSize;
@@ -417,7 +438,7 @@ void ws_counters_context_created(CUcontext context, CUdevice device)
     } else {
         *c = (struct context){.handle = context, .device = device};
         (void)ws_cupti.cuptiGetContextId(context, &c->uid);
-        if (initialize_once())
+        if (ws_counters_initialize())
             c->chip = chip_of(context, device);
         c->is_ready = c->chip && enable_profiler(c);
     }
@@ -485,7 +506,7 @@ static bool fail_start(struct context *c, const char *call, CUptiResult r)
 {
     if (counters.select.is_rotating)
         ws_activity_trace_kernels(true);
-    complain(call, r);
+    ws_counters_complain(call, r);
     pthread_mutex_lock(&counters.lock); /* choose() reads it in other threads */
     c->is_ready = false;                /* a profiler that failed once is not tried again in this context */
     pthread_mutex_unlock(&counters.lock);
@@ -565,21 +586,28 @@ static bool stop_range(struct context *c, uint32_t *pass)
     return true;
 }
 
-static bool evaluate(struct context *c)
+CUptiResult ws_counters_host_evaluate(CUpti_Profiler_Host_Object *host, const uint8_t *image, size_t image_size,
+                                      size_t index, const char **names, size_t count, double *values)
 {
     CUpti_Profiler_Host_EvaluateToGpuValues_Params p = {.structSize =
                                                             CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
-                                                        .pHostObject = c->chip->host,
-                                                        .pCounterDataImage = c->image,
-                                                        .counterDataImageSize = c->image_size,
-                                                        .rangeIndex = 0,
-                                                        .ppMetricNames = c->chip->names,
-                                                        .numMetrics = c->chip->count,
-                                                        .pMetricValues = counters.values};
+                                                        .pHostObject = host,
+                                                        .pCounterDataImage = image,
+                                                        .counterDataImageSize = image_size,
+                                                        .rangeIndex = index,
+                                                        .ppMetricNames = names,
+                                                        .numMetrics = count,
+                                                        .pMetricValues = values};
     CUptiResult r = ws_cupti.cuptiProfilerHostEvaluateToGpuValues(&p);
     if (r != CUPTI_SUCCESS)
-        complain("cuptiProfilerHostEvaluateToGpuValues", r);
-    return r == CUPTI_SUCCESS;
+        ws_counters_complain("cuptiProfilerHostEvaluateToGpuValues", r);
+    return r;
+}
+
+static bool evaluate(struct context *c)
+{
+    return ws_counters_host_evaluate(c->chip->host, c->image, c->image_size, 0, c->chip->names, c->chip->count,
+                                     counters.values) == CUPTI_SUCCESS;
 }
 
 static uint32_t stream_id(const struct profile *p)

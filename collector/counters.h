@@ -8,6 +8,8 @@
 #include "cupti_api.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Read the settings into a plan. False: this run wants no counters (set trace, replay-mode none) or
  * this CUPTI cannot; the reason is reported. Call once. */
@@ -22,5 +24,32 @@ void ws_counters_callback(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 
 /* CUPTI's name of a device's chip into out[size]; "" when it does not tell. */
 void ws_counters_chip_name(CUdevice device, char *out, size_t size);
+
+/* cuptiProfilerInitialize, once a process; false, and reported, when it is refused. Only with a context there, and not
+ * from two threads at once. */
+bool ws_counters_initialize(void);
+
+/* A call failed: reported; missing rights get a code and a remedy of their own. */
+void ws_counters_complain(const char *call, CUptiResult r);
+
+/* CUPTI's host object of a chip: what metrics there are, what configuration reads them, what a counter image says.
+ * Shared by range counters and PM sampling, which give their type. What fails is reported.
+ *   find      the first of the alternatives (as in metrics.h) that the chip has, into name[size]
+ *   add       names[count] in ONE call: two cost passes; CUPTI crashes on a host object that refused a name
+ *   config    of what was added; the image is mapped and never freed
+ *   evaluate  values[count] of the range or sample at index                                                     */
+struct ws_host_config {
+    uint8_t *image;
+    size_t size;
+    uint32_t passes;
+};
+CUpti_Profiler_Host_Object *ws_counters_host_open(const char *chip, const uint8_t *availability,
+                                                  CUpti_ProfilerType type);
+void ws_counters_host_close(CUpti_Profiler_Host_Object *host);
+bool ws_counters_host_find(CUpti_Profiler_Host_Object *host, const char *alternatives, char *name, size_t size);
+CUptiResult ws_counters_host_add(CUpti_Profiler_Host_Object *host, const char **names, size_t count);
+bool ws_counters_host_config(CUpti_Profiler_Host_Object *host, struct ws_host_config *out);
+CUptiResult ws_counters_host_evaluate(CUpti_Profiler_Host_Object *host, const uint8_t *image, size_t image_size,
+                                      size_t index, const char **names, size_t count, double *values);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -20,8 +21,8 @@ struct ws_cupti {
 #define WS_CUPTI(feature, call) __typeof__(&call) call;
 #include "cupti_api.def"
 #undef WS_CUPTI
-    bool has_trace, has_counters;
-    const char *missing_trace, *missing_counters; /* the first call that is missing */
+    bool has_trace, has_counters, has_timeline;
+    const char *missing_trace, *missing_counters, *missing_timeline; /* the first call that is missing */
     uint32_t version;
 };
 

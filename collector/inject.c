@@ -12,6 +12,7 @@
 #include "spool.h"
 #include "state.h"
 #include "steady.h"
+#include "timeline.h"
 #include "translate.h"
 #include "version.h"
 
@@ -58,6 +59,7 @@ static struct {
     bool has_counters;
     bool has_api;
     bool has_trace;
+    bool has_timeline;
 } agent;
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -206,8 +208,8 @@ static void bind_driver(void)
 /* Bind every call of cupti_api.def; false when one of BASE is missing (then *missing names it). */
 static bool bind_calls(void *library, const char **missing)
 {
-    enum { BASE, TRACE, COUNTERS, EXTRA, FEATURES };
-    const char *lacks[FEATURES] = {NULL, NULL, NULL, NULL};
+    enum { BASE, TRACE, COUNTERS, TIMELINE, EXTRA, FEATURES };
+    const char *lacks[FEATURES] = {NULL};
 #define WS_CUPTI(feature, call)            \
     bind(library, #call, &ws_cupti.call);  \
     if (!ws_cupti.call && !lacks[feature]) \
@@ -218,6 +220,8 @@ static bool bind_calls(void *library, const char **missing)
     ws_cupti.missing_trace = lacks[TRACE];
     ws_cupti.has_counters = !lacks[COUNTERS];
     ws_cupti.missing_counters = lacks[COUNTERS];
+    ws_cupti.has_timeline = !lacks[TIMELINE];
+    ws_cupti.missing_timeline = lacks[TIMELINE];
     *missing = lacks[BASE];
     return !lacks[BASE];
 }
@@ -314,10 +318,12 @@ static void context_created(CUcontext context)
     send_device((CUdevice)device);
     pthread_mutex_unlock(&devices_lock);
     (void)ws_spool_context(&rec);
-    if (agent.has_counters) {
+    if (agent.has_counters || agent.has_timeline) {
         int64_t from = ws_steady_ns();
         ws_perf_library_need();
-        ws_counters_context_created(context, (CUdevice)device);
+        if (agent.has_counters)
+            ws_counters_context_created(context, (CUdevice)device);
+        ws_timeline_context_created(context, (CUdevice)device);
         ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     }
 }
@@ -398,13 +404,14 @@ static bool start_callbacks(const struct ws_located *cupti)
         ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
         return false;
     }
-    agent.has_counters = ws_counters_start();
+    agent.has_timeline = ws_timeline_start();
+    agent.has_counters = !ws_timeline_is_wanted() && ws_counters_start();
     agent.has_api = ws_plan_has_api(ws_settings.set);
     if (!enable_call_callbacks()) {
         agent.has_counters = false;
         agent.has_api = false;
     }
-    if (agent.has_counters)
+    if (agent.has_counters || agent.has_timeline)
         ws_perf_library_start(cupti);
     return true;
 }
@@ -413,6 +420,8 @@ static void tick(bool is_final)
 {
     if (ws_state_get() != WS_STATE_OFF && atomic_load(&has_context))
         ws_activity_flush(is_final);
+    if (ws_state_get() != WS_STATE_OFF)
+        ws_timeline_tick(is_final);
 }
 
 static void report_complaints(void)

@@ -209,8 +209,9 @@ static struct block *take_block(uint16_t type)
     if (b) {
         spool.free_blocks = b->next;
     } else {
-        /* What tells about losses must get out even when memory is used up: one frame of each kind. */
-        uint64_t reserve = type >= WS_REC_STATUS && type <= WS_REC_BYE ? 8 * sizeof *b : 0;
+        /* What tells about losses, and what samples mean, must get out even when memory is used up: a frame of each. */
+        bool is_vital = (type >= WS_REC_STATUS && type <= WS_REC_BYE) || type == WS_REC_PM_SERIES;
+        uint64_t reserve = is_vital ? 8 * sizeof *b : 0;
         if (spool.blocks_bytes + sizeof *b > spool.config.memory_bytes + reserve)
             return NULL;
         b = map_bytes(sizeof *b);
@@ -228,10 +229,11 @@ static struct block *take_block(uint16_t type)
 /* Close every open frame, in an order in which no record comes before what it refers to. */
 static void seal_all(void)
 {
-    static const uint16_t order[] = {WS_REC_HELLO,     WS_REC_RUN,         WS_REC_STRING, WS_REC_DEVICE, WS_REC_CONTEXT,
-                                     WS_REC_COPY_CALL, WS_REC_LAUNCH_CALL, WS_REC_KERNEL, WS_REC_MEMCPY, WS_REC_MEMSET,
-                                     WS_REC_API,       WS_REC_SYNC,        WS_REC_MEMORY, WS_REC_UVM,    WS_REC_PROFILE,
-                                     WS_REC_METRIC,    WS_REC_STATUS,      WS_REC_LOSS,   WS_REC_COST,   WS_REC_BYE};
+    static const uint16_t order[] = {
+        WS_REC_HELLO,       WS_REC_RUN,    WS_REC_STRING,  WS_REC_DEVICE, WS_REC_CONTEXT,   WS_REC_COPY_CALL,
+        WS_REC_LAUNCH_CALL, WS_REC_KERNEL, WS_REC_MEMCPY,  WS_REC_MEMSET, WS_REC_API,       WS_REC_SYNC,
+        WS_REC_MEMORY,      WS_REC_UVM,    WS_REC_PROFILE, WS_REC_METRIC, WS_REC_PM_SERIES, WS_REC_PM_SAMPLES,
+        WS_REC_STATUS,      WS_REC_LOSS,   WS_REC_COST,    WS_REC_BYE};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         struct block *b = spool.open[order[i]];
         if (!b)
@@ -262,7 +264,7 @@ static struct block *room_for(uint16_t type, size_t size)
 
 static bool is_sticky(uint16_t type)
 {
-    return type == WS_REC_HELLO || type == WS_REC_DEVICE || type == WS_REC_CONTEXT;
+    return type == WS_REC_HELLO || type == WS_REC_DEVICE || type == WS_REC_CONTEXT || type == WS_REC_PM_SERIES;
 }
 
 /* Keep a copy for the segments to come: u16 type and the record. A later HELLO replaces the first. */
@@ -812,7 +814,7 @@ int ws_spool_start(void)
     if (pthread_attr_init(&attr) != 0)
         return -WS_EIO;
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&attr, 512 << 10); /* CUPTI's flush runs on it */
+    (void)pthread_attr_setstacksize(&attr, 2 << 20); /* CUPTI's flush and decode run on it */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     err = pthread_create(&spool.thread, &attr, run_thread, NULL);

@@ -84,11 +84,9 @@ struct list {
     const char *name;
     ws_list *print;
 };
-static const struct list lists[] = {{"sessions", ws_list_sessions},
-                                    {"metrics", ws_list_metrics},
-                                    {"rules", ws_list_rules},
-                                    {"routes", ws_list_routes},
-                                    {"settings", list_settings}};
+static const struct list lists[] = {
+    {"sessions", ws_list_sessions}, {"metrics", ws_list_metrics}, {"timeline-metrics", ws_list_timeline_metrics},
+    {"rules", ws_list_rules},       {"routes", ws_list_routes},   {"settings", list_settings}};
 #define LISTS (sizeof lists / sizeof lists[0])
 
 static const struct ws_option options[] = {{"json", 0, NULL, "as JSON"}, {NULL, 0, NULL, NULL}};

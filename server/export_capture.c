@@ -39,6 +39,7 @@ struct export
     int64_t devices[64];             /* row ids of the process's devices */
     uint32_t ordinals[64];           /* and what it calls them */
     size_t device_count;
+    uint32_t series;    /* of samples, being written */
     bool is_incomplete; /* out of memory where a text was kept: the capture must not pass for a whole one */
 };
 
@@ -491,6 +492,42 @@ static int write_host(void *state, const struct ws_host_chunk *chunk)
     return err;
 }
 
+/* As many samples as one frame takes. */
+static int write_samples(void *state, const struct ws_pm_chunk *chunk)
+{
+    struct export *e = state;
+    size_t bytes = 8 + 4 * chunk->columns;
+    uint32_t fit = (uint32_t)((WS_WIRE_PAYLOAD_MAX - 64) / bytes);
+    int err = 0;
+    for (uint32_t i = 0; err == 0 && i < chunk->rows; i += fit) {
+        uint32_t n = chunk->rows - i < fit ? chunk->rows - i : fit;
+        /* Their starts are counted from the chunk's own, wherever it is cut. */
+        struct ws_rec_pm_samples rec = {.series = e->series,
+                                        .first_ns = chunk->start_ns,
+                                        .samples = n,
+                                        .data = ws_text_n((const char *)chunk->data + i * bytes, n * bytes)};
+        err = ws_capture_put_pm_samples(&e->w, &rec);
+    }
+    return err;
+}
+
+static int write_series(void *state, const struct ws_pm_series_row *row)
+{
+    struct export *e = state;
+    struct ws_rec_pm_series rec = {.series = row->number,
+                                   .device = row->device,
+                                   .interval_ns = row->interval_ns,
+                                   .trigger = row->by_timer,
+                                   .keys = ws_text_of(row->keys),
+                                   .cupti = ws_text_of(row->cupti)};
+    int err;
+    if (row->process_id != e->process_id)
+        return 0;
+    e->series = row->number;
+    err = ws_capture_put_pm_series(&e->w, &rec);
+    return err == 0 ? ws_store_each_pm_samples(e->store, row, INT64_MIN, INT64_MAX, write_samples, e) : err;
+}
+
 static int write_status(void *state, const struct ws_status_row *row)
 {
     struct export *e = state;
@@ -569,6 +606,8 @@ static int write_process(struct export *e, const struct ws_process_row *p, bool 
         err = ws_store_each_metric(e->store, e->session_id, write_metric, e);
     if (err == 0)
         err = write_instructions(e);
+    if (err == 0)
+        err = ws_store_each_pm_series(e->store, e->session_id, write_series, e);
     if (err == 0)
         err = ws_store_each_host(e->store, e->session_id, write_host, e);
     if (err == 0)

@@ -851,6 +851,24 @@ static int take_api(struct ws_frames *in, const struct ws_rec_api *rec)
     return 0;
 }
 
+/* --- samples over time --- */
+
+static int take_pm_series(struct ws_frames *in, const struct ws_rec_pm_series *rec)
+{
+    int err = ws_store_put_pm_series(in->store, in->agent->session_id, in->agent->process_id, rec);
+    if (err == -WS_EINVAL)
+        book(in, "pm_series", "bad-record", 1);
+    return err == -WS_EINVAL ? 0 : err;
+}
+
+static int take_pm_samples(struct ws_frames *in, const struct ws_rec_pm_samples *rec)
+{
+    int err = ws_store_add_pm_samples(in->store, in->agent->process_id, rec);
+    if (err == -WS_EINVAL || err == -WS_ENOENT)
+        book(in, "pm_sample", err == -WS_EINVAL ? "bad-record" : "series-lost", rec->samples);
+    return err == -WS_EINVAL || err == -WS_ENOENT ? 0 : err;
+}
+
 /* --- the rest --- */
 
 static int take_status(struct ws_frames *in, const struct ws_rec_status *rec)

@@ -9,9 +9,10 @@
 /* Print to stdout, as a table or as JSON {"NAME":[…]}; returns the exit status. */
 typedef int ws_list(bool as_json);
 
-ws_list ws_list_sessions; /* list_sessions.c */
-ws_list ws_list_metrics;  /* list_metrics.c */
-ws_list ws_list_rules;    /* cmd_explain.c */
-ws_list ws_list_routes;   /* routes.c */
+ws_list ws_list_sessions;         /* list_sessions.c */
+ws_list ws_list_metrics;          /* list_metrics.c */
+ws_list ws_list_timeline_metrics; /* list_metrics.c */
+ws_list ws_list_rules;            /* cmd_explain.c */
+ws_list ws_list_routes;           /* routes.c */
 
 #endif

@@ -9,6 +9,7 @@
 #include "../collector/plan.h"
 #include "../collector/select.h"
 #include "../collector/settings.h"
+#include "../collector/timeline_plan.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -225,6 +226,66 @@ static int check_metrics(const char *list)
     return -1;
 }
 
+/* The words of a set that count nothing: they go with samples. */
+static bool is_trace_only(const char *set)
+{
+    for (; *set; set += strcspn(set, ", "), set += strspn(set, ", ")) {
+        size_t n = strcspn(set, ", ");
+        if (!(n == 5 && memcmp(set, "trace", 5) == 0) && !(n == 3 && memcmp(set, "api", 3) == 0))
+            return false;
+    }
+    return true;
+}
+
+static const char *nearest_sample(const char *word)
+{
+    static const char *keys[WS_PM_COUNT];
+    for (size_t i = 0; i < WS_PM_COUNT; i++)
+        keys[i] = ws_pm_get((enum ws_pm_id)i)->key;
+    return ws_cli_nearest(word, keys, WS_PM_COUNT);
+}
+
+static int refuse_samples(const struct ws_timeline_plan *plan, const char *list)
+{
+    const char *near = nearest_sample(plan->bad);
+    if (strchr(plan->bad, '/'))
+        return REFUSE("--timeline-metrics wants a list before the program: --timeline-metrics default %s", list);
+    if (near)
+        return REFUSE("--timeline-metrics: no metric '%s'; did you mean '%s'? (all: warpsight list timeline-metrics)",
+                      plan->bad, near);
+    return REFUSE("--timeline-metrics: no metric '%s' (or too many): default, or see: warpsight list timeline-metrics",
+                  plan->bad);
+}
+
+/* Samplers and counters exclude each other: what asks for both is refused before anything runs. */
+static int check_timeline(struct ws_run_options *o)
+{
+    static struct ws_timeline_plan plan;
+    const struct ws_setting *row = ws_setting_find("WARPSIGHT_TIMELINE_METRICS");
+    const char *interval = value_of(o, "WARPSIGHT_TIMELINE_INTERVAL");
+    const char *set = value_of(o, "WARPSIGHT_SET");
+    const char *replay = value_of(o, "WARPSIGHT_REPLAY_MODE");
+    const char *stalls = value_of(o, "WARPSIGHT_STALLS");
+    const char *list;
+    int64_t ns;
+    if (interval && ws_timeline_interval(interval, &ns) != 0)
+        return REFUSE("--timeline-interval: %s is no time from 10us to 10ms", interval);
+    if (interval && !o->setting[row - ws_setting_table])
+        o->setting[row - ws_setting_table] = "default";
+    list = o->setting[row - ws_setting_table];
+    if (!list)
+        return -1;
+    if (ws_timeline_plan_make(&plan, list) != 0)
+        return refuse_samples(&plan, list);
+    if (value_of(o, "WARPSIGHT_METRICS") || (set && !is_trace_only(set)))
+        return REFUSE("--timeline-metrics samples instead of counting: %s cannot go with it (--set trace or api can)",
+                      set && !is_trace_only(set) ? "--set" : "--metrics");
+    if ((replay && strcmp(replay, "none") != 0) || (stalls && strcmp(stalls, "pc") == 0))
+        return REFUSE("--timeline-metrics samples instead of counting: %s cannot go with it",
+                      replay && strcmp(replay, "none") != 0 ? "--replay-mode" : "--stalls pc");
+    return o->is_model ? REFUSE("--timeline-metrics needs a GPU: the model has no clock to sample by") : -1;
+}
+
 static int check_values(const struct ws_run_options *o)
 {
     static struct ws_plan plan; /* 60 KiB */
@@ -313,6 +374,8 @@ int ws_run_options_read(int argc, char **argv, struct ws_run_options *out)
         status = REFUSE("say which program to run");
     if (status == -1)
         status = check_values(out);
+    if (status == -1)
+        status = check_timeline(out);
     if (status == -1)
         status = check_output(out);
     out->program = argv + cli.at;

@@ -4,7 +4,7 @@
 -- computed on read. Times *_ns: int64 nanoseconds since the epoch. Metric values: SI base units.
 -- Read on: store.c (every statement), ingest.c (the only writer).
 PRAGMA application_id = 0x57534754; -- "WSGT"
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 CREATE TABLE session (
     id          INTEGER PRIMARY KEY,
@@ -137,6 +137,33 @@ CREATE TABLE host (
     data       BLOB NOT NULL
 ) STRICT;
 CREATE INDEX host_session ON host(session_id, type);
+
+-- What a process samples over time on one device (PM sampling: of the whole GPU); since schema 4.
+CREATE TABLE pm_series (
+    id          INTEGER PRIMARY KEY,
+    session_id  INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    process_id  INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    number      INTEGER NOT NULL,  -- the collector's own number in its process
+    device_idx  INTEGER NOT NULL,
+    interval_ns INTEGER NOT NULL,  -- asked for
+    by_timer    INTEGER NOT NULL,  -- 0: by the system clock, the interval is an estimate
+    keys        TEXT NOT NULL,     -- columns of a sample, comma-separated: of pm_metrics.def, or CUPTI names
+    cupti       TEXT NOT NULL,     -- what CUPTI calls each of them
+    UNIQUE (process_id, number)
+) STRICT;
+CREATE INDEX pm_series_session ON pm_series(session_id);
+
+-- Its samples, many to a row; since schema 4. data: n rows as in record PM_SAMPLES of wire.def, their u32 starts
+-- counted from start_ns.
+CREATE TABLE pm_samples (
+    id         INTEGER PRIMARY KEY,
+    series_id  INTEGER NOT NULL REFERENCES pm_series(id) ON DELETE CASCADE,
+    start_ns   INTEGER NOT NULL, -- of the first
+    end_ns     INTEGER NOT NULL, -- greatest end
+    n          INTEGER NOT NULL CHECK (n > 0),
+    data       BLOB NOT NULL
+) STRICT;
+CREATE INDEX pm_samples_series ON pm_samples(series_id, start_ns);
 
 CREATE TABLE text (
     id   INTEGER PRIMARY KEY,

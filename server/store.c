@@ -11,6 +11,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,6 +104,20 @@ static const char schema[] =
     X(HOST_IDS, "SELECT id FROM host WHERE session_id = ?1 ORDER BY id")                                                                                                         \
     X(HOST_IDS_OF, "SELECT id FROM host WHERE session_id = ?1 AND type = ?2 ORDER BY id")                                                                                        \
     X(HOST_ONE, "SELECT process_id, type, n, data FROM host WHERE id = ?1")                                                                                                      \
+    X(PM_SERIES_PUT,                                                                                                                                                             \
+      "INSERT INTO pm_series (session_id, process_id, number, device_idx, interval_ns, by_timer, keys, cupti) VALUES "                                                           \
+      "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (process_id, number) DO NOTHING")                                                                                            \
+    X(PM_SERIES_FIND, "SELECT id, keys FROM pm_series WHERE process_id = ?1 AND number = ?2")                                                                                    \
+    X(PM_SERIES,                                                                                                                                                                 \
+      "SELECT s.id, s.process_id, ifnull(d.device_id, 0), s.number, s.device_idx, s.interval_ns, s.by_timer, s.keys, "                                                           \
+      "s.cupti, (SELECT ifnull(sum(n), 0) FROM pm_samples WHERE series_id = s.id), (SELECT ifnull(min(start_ns), 0) "                                                            \
+      "FROM pm_samples WHERE series_id = s.id), (SELECT ifnull(max(end_ns), 0) FROM pm_samples WHERE series_id = "                                                               \
+      "s.id) FROM pm_series s LEFT JOIN process_device d ON d.process_id = s.process_id AND d.idx = s.device_idx "                                                               \
+      "WHERE s.session_id = ?1 ORDER BY s.id")                                                                                                                                   \
+    X(PM_SAMPLES_ADD, "INSERT INTO pm_samples (series_id, start_ns, end_ns, n, data) VALUES (?1, ?2, ?3, ?4, ?5)")                                                               \
+    X(PM_SAMPLES_IDS,                                                                                                                                                            \
+      "SELECT id FROM pm_samples WHERE series_id = ?1 AND end_ns >= ?2 AND start_ns < ?3 ORDER BY start_ns, id")                                                                 \
+    X(PM_SAMPLES_ONE, "SELECT id, start_ns, end_ns, n, data FROM pm_samples WHERE id = ?1")                                                                                      \
     X(TEXT_PUT, "INSERT INTO text (text) VALUES (?1) ON CONFLICT (text) DO UPDATE SET text = text RETURNING id")                                                                 \
     X(TEXT_GET, "SELECT text FROM text WHERE id = ?1")                                                                                                                           \
     X(PROFILE_PUT, "INSERT INTO profile (session_id, process_id, kernel_id, number, device_idx, context, "                                                                       \
@@ -459,6 +474,14 @@ static const char *const upgrades[] = {
     "diverged INTEGER NOT NULL, requests INTEGER NOT NULL, bytes INTEGER NOT NULL, sectors INTEGER NOT NULL, "
     "ideal_sectors INTEGER NOT NULL, wavefronts INTEGER NOT NULL, ideal_wavefronts INTEGER NOT NULL, "
     "PRIMARY KEY (kernel_id, process_id, code, at, space, access)) STRICT, WITHOUT ROWID;",
+    "CREATE TABLE pm_series (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE "
+    "CASCADE, process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE, number INTEGER NOT NULL, "
+    "device_idx "
+    "INTEGER NOT NULL, interval_ns INTEGER NOT NULL, by_timer INTEGER NOT NULL, keys TEXT NOT NULL, cupti TEXT NOT "
+    "NULL, UNIQUE (process_id, number)) STRICT; CREATE INDEX pm_series_session ON pm_series(session_id); CREATE TABLE "
+    "pm_samples (id INTEGER PRIMARY KEY, series_id INTEGER NOT NULL REFERENCES pm_series(id) ON DELETE CASCADE, "
+    "start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, n INTEGER NOT NULL CHECK (n > 0), data BLOB NOT NULL) STRICT; "
+    "CREATE INDEX pm_samples_series ON pm_samples(series_id, start_ns);",
 };
 
 static int upgrade(struct ws_store *s, int64_t version)
@@ -1040,6 +1063,83 @@ int ws_store_add_host(struct ws_store *store, int64_t session_id, int64_t proces
                       const uint8_t *data, size_t length)
 {
     return run(store, S_HOST_ADD, "iiiib", session_id, process_id, (int64_t)type, (int64_t)rows, data, (int)length);
+}
+
+static size_t columns_of(const char *keys, size_t length)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < length; i++)
+        n += keys[i] == ',';
+    return n;
+}
+
+int ws_store_put_pm_series(struct ws_store *store, int64_t session_id, int64_t process_id,
+                           const struct ws_rec_pm_series *rec)
+{
+    if (rec->keys.length == 0 || columns_of(rec->keys.at, rec->keys.length) > WS_PM_COLUMNS)
+        return -WS_EINVAL;
+    return run(store, S_PM_SERIES_PUT, "iiiiqixx", session_id, process_id, (int64_t)rec->series, (int64_t)rec->device,
+               rec->interval_ns, (int64_t)(rec->trigger != 0), rec->keys, rec->cupti);
+}
+
+static int find_series(struct ws_store *s, int64_t process_id, uint32_t number, int64_t *id, size_t *columns)
+{
+    sqlite3_stmt *st = s->prepared[S_PM_SERIES_FIND];
+    int err = 0;
+    int rc = sqlite3_bind_int64(st, 1, process_id);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(st, 2, number);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW) {
+        const char *keys = (const char *)sqlite3_column_text(st, 1);
+        *id = sqlite3_column_int64(st, 0);
+        *columns = keys ? columns_of(keys, strlen(keys)) : 0;
+    } else {
+        err = rc == SQLITE_DONE ? -WS_ENOENT : fail(s, rc);
+    }
+    done(s, S_PM_SERIES_FIND);
+    return err;
+}
+
+#define PM_BYTES(columns) (8 + 4 * (columns)) /* of one sample: two u32, and an f32 a column */
+
+static uint32_t read_u32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+void ws_pm_unpack(const struct ws_pm_chunk *chunk, uint32_t i, struct ws_pm_row *out)
+{
+    const uint8_t *at = chunk->data + (size_t)i * PM_BYTES(chunk->columns);
+    out->start_ns = chunk->start_ns + read_u32(at);
+    out->end_ns = out->start_ns + read_u32(at + 4);
+    for (size_t k = 0; k < chunk->columns; k++) {
+        uint32_t bits = read_u32(at + 8 + 4 * k);
+        memcpy(&out->value[k], &bits, sizeof bits);
+        if (!isfinite(out->value[k]))
+            out->value[k] = NAN;
+    }
+}
+
+int ws_store_add_pm_samples(struct ws_store *store, int64_t process_id, const struct ws_rec_pm_samples *rec)
+{
+    struct ws_pm_chunk chunk = {.start_ns = rec->first_ns, .rows = rec->samples, .data = (const uint8_t *)rec->data.at};
+    int64_t series_id = 0;
+    int64_t end_ns = rec->first_ns;
+    int err = find_series(store, process_id, rec->series, &series_id, &chunk.columns);
+    if (err != 0)
+        return err;
+    if (rec->samples == 0 || rec->data.length / PM_BYTES(chunk.columns) != rec->samples ||
+        rec->data.length % PM_BYTES(chunk.columns) != 0 || rec->first_ns <= 0 || rec->first_ns > INT64_MAX / 2)
+        return -WS_EINVAL;
+    for (uint32_t i = 0; i < rec->samples; i++) {
+        struct ws_pm_row row;
+        ws_pm_unpack(&chunk, i, &row);
+        end_ns = row.end_ns > end_ns ? row.end_ns : end_ns;
+    }
+    return run(store, S_PM_SAMPLES_ADD, "iiiib", series_id, rec->first_ns, end_ns, (int64_t)rec->samples, rec->data.at,
+               (int)rec->data.length);
 }
 
 int ws_store_put_text(struct ws_store *store, struct ws_text words, int64_t *text_id)
@@ -1692,6 +1792,72 @@ int ws_store_each_host_of(struct ws_store *store, int64_t session_id, uint16_t t
     return each_host(store, S_HOST_IDS_OF, keys, 2, &call);
 }
 
+struct call_pm_series {
+    int (*each)(void *state, const struct ws_pm_series_row *row);
+    void *state;
+};
+
+static int pm_series_of(sqlite3_stmt *st, void *state)
+{
+    struct call_pm_series *call = state;
+    struct ws_pm_series_row row = {.id = sqlite3_column_int64(st, 0),
+                                   .process_id = sqlite3_column_int64(st, 1),
+                                   .device_id = sqlite3_column_int64(st, 2),
+                                   .number = u32(st, 3),
+                                   .device = u32(st, 4),
+                                   .interval_ns = (uint64_t)sqlite3_column_int64(st, 5),
+                                   .by_timer = sqlite3_column_int(st, 6) != 0,
+                                   .keys = text(st, 7),
+                                   .cupti = text(st, 8),
+                                   .samples = (uint64_t)sqlite3_column_int64(st, 9),
+                                   .from_ns = sqlite3_column_int64(st, 10),
+                                   .to_ns = sqlite3_column_int64(st, 11)};
+    row.columns = columns_of(row.keys, strlen(row.keys));
+    return row.columns > WS_PM_COLUMNS ? -WS_ECORRUPT : call->each(call->state, &row);
+}
+
+int ws_store_each_pm_series(struct ws_store *store, int64_t session_id,
+                            int (*each)(void *state, const struct ws_pm_series_row *row), void *state)
+{
+    struct call_pm_series call = {each, state};
+    return each_row(store, S_PM_SERIES, session_id, pm_series_of, &call);
+}
+
+struct call_pm_chunk {
+    int (*each)(void *state, const struct ws_pm_chunk *chunk);
+    void *state;
+    size_t columns;
+};
+
+static int pm_chunk_of(sqlite3_stmt *st, void *state)
+{
+    struct call_pm_chunk *call = state;
+    struct ws_pm_chunk chunk = {.id = sqlite3_column_int64(st, 0),
+                                .start_ns = sqlite3_column_int64(st, 1),
+                                .end_ns = sqlite3_column_int64(st, 2),
+                                .rows = u32(st, 3),
+                                .columns = call->columns,
+                                .data = sqlite3_column_blob(st, 4)};
+    size_t bytes = (size_t)sqlite3_column_bytes(st, 4);
+    if (chunk.rows == 0 || bytes % PM_BYTES(call->columns) != 0 || bytes / PM_BYTES(call->columns) != chunk.rows ||
+        chunk.start_ns <= 0 || chunk.start_ns > INT64_MAX / 2)
+        return -WS_ECORRUPT;
+    return call->each(call->state, &chunk);
+}
+
+int ws_store_each_pm_samples(struct ws_store *store, const struct ws_pm_series_row *series, int64_t from_ns,
+                             int64_t to_ns, int (*each)(void *state, const struct ws_pm_chunk *chunk), void *state)
+{
+    struct call_pm_chunk call = {each, state, series->columns};
+    struct chunk_ids ids = {NULL, 0, 0};
+    const int64_t keys[] = {series->id, from_ns, to_ns};
+    int err = find_chunks(store, S_PM_SAMPLES_IDS, keys, 3, &ids);
+    if (err == 0)
+        err = each_chunk(store, S_PM_SAMPLES_ONE, &ids, pm_chunk_of, &call);
+    free(ids.at);
+    return err;
+}
+
 int ws_store_get_text(struct ws_store *store, int64_t text_id, char *out, size_t cap)
 {
     sqlite3_stmt *st = store->prepared[S_TEXT_GET];
@@ -1830,6 +1996,8 @@ static const char *const copies[] = {
     "INSERT INTO kernel SELECT * FROM src.kernel WHERE session_id = ?1",
     "INSERT INTO activity SELECT * FROM src.activity WHERE session_id = ?1",
     "INSERT INTO host SELECT * FROM src.host WHERE session_id = ?1",
+    "INSERT INTO pm_series SELECT * FROM src.pm_series WHERE session_id = ?1",
+    "INSERT INTO pm_samples SELECT * FROM src.pm_samples WHERE series_id IN (SELECT id FROM pm_series)",
     ("INSERT INTO text SELECT * FROM src.text WHERE EXISTS (SELECT 1 FROM host) OR id IN (SELECT opcode_id FROM "
      "src.instruction WHERE kernel_id IN (SELECT id FROM kernel) UNION SELECT file_id FROM src.instruction WHERE "
      "kernel_id IN (SELECT id FROM kernel))"),

@@ -140,6 +140,15 @@ int ws_store_put_metric(struct ws_store *store, int64_t profile_id, int64_t key_
 int ws_store_add_instruction(struct ws_store *store, int64_t process_id, int64_t kernel_id, int64_t opcode_id,
                              int64_t file_id, const struct ws_rec_instruction *rec);
 
+/* Samples over time of a device. A series that is there already (same process and number) keeps its row.
+ *   errors  -WS_EINVAL  more than WS_PM_COLUMNS columns; samples: the bytes do not fit their count, or times that
+ *                       cannot be
+ *           -WS_ENOENT  samples of a series that was never told of                                              */
+#define WS_PM_COLUMNS 16
+int ws_store_put_pm_series(struct ws_store *store, int64_t session_id, int64_t process_id,
+                           const struct ws_rec_pm_series *rec);
+int ws_store_add_pm_samples(struct ws_store *store, int64_t process_id, const struct ws_rec_pm_samples *rec);
+
 /* process_id 0: of the session as a whole. */
 int ws_store_put_status(struct ws_store *store, int64_t session_id, int64_t process_id,
                         const struct ws_rec_status *rec);
@@ -297,6 +306,38 @@ struct ws_activity_range {
 };
 int ws_store_each_activity_in(struct ws_store *store, int64_t session_id, const struct ws_activity_range *range,
                               int (*each)(void *state, const struct ws_activity_chunk *chunk), void *state);
+
+struct ws_pm_series_row {
+    int64_t id, process_id, device_id; /* device_id 0: not known */
+    uint32_t number, device;           /* ordinal in the process */
+    uint64_t interval_ns;
+    bool by_timer;
+    const char *keys, *cupti;
+    size_t columns;         /* of keys, 1 to WS_PM_COLUMNS */
+    uint64_t samples;       /* stored */
+    int64_t from_ns, to_ns; /* of them; 0, 0 = none */
+};
+/* By id. */
+int ws_store_each_pm_series(struct ws_store *store, int64_t session_id,
+                            int (*each)(void *state, const struct ws_pm_series_row *row), void *state);
+
+struct ws_pm_chunk {
+    int64_t id, start_ns, end_ns;
+    uint32_t rows;
+    size_t columns;
+    const uint8_t *data; /* rows: ws_pm_unpack */
+};
+/* Those of which some part lies in [from_ns, to_ns), by start; one in memory at a time. A blob whose size does not fit
+ * its count is -WS_ECORRUPT. */
+int ws_store_each_pm_samples(struct ws_store *store, const struct ws_pm_series_row *series, int64_t from_ns,
+                             int64_t to_ns, int (*each)(void *state, const struct ws_pm_chunk *chunk), void *state);
+
+struct ws_pm_row {
+    int64_t start_ns, end_ns;
+    float value[WS_PM_COLUMNS]; /* [columns]; NaN = none */
+};
+/* i < chunk->rows. What is no finite number is NaN. */
+void ws_pm_unpack(const struct ws_pm_chunk *chunk, uint32_t i, struct ws_pm_row *out);
 
 struct ws_status_row {
     int64_t process_id; /* 0 = the session */

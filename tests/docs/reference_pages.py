@@ -27,6 +27,14 @@ with open(f"{folder}/metrics.md", "w") as out:
         group = f" ({m['set']})" if m.get("set") and not m["formula"] else ""
         print(f"| `{m['key']}` | {cell(m['unit']) or '1'} | **{cell(m['title'])}.** {cell(m['doc'])} | {made}{group} |", file=out)
 
+    print("\n## Samples over time\n", file=out)
+    print("What `warpsight run --timeline-metrics default` samples, of the whole GPU and not of a kernel; defined in\n"
+          "[analyzer/pm_metrics.def](../analyzer/pm_metrics.def). Taken from the top as far as one pass of the hardware serves them:\n"
+          "[tests/unit/pm_passes.golden](../tests/unit/pm_passes.golden) says what each chip lacks.\n", file=out)
+    print("| key | unit | what it is | of DCGM's fields |\n|---|---|---|---|", file=out)
+    for m in listed("timeline-metrics"):
+        print(f"| `{m['key']}` | {cell(m['unit']) or '1'} | **{cell(m['title'])}.** {cell(m['doc'])} | {'`' + m['dcgm'] + '`' if m['dcgm'] else ''} |", file=out)
+
 with open(f"{folder}/rules.md", "w") as out:
     print(f"# The advice rules\n\n{NOTE}", file=out)
     print("One file each in [analyzer/rules](../analyzer/rules). `warpsight explain W05` shows one with its twins and what the repair gained on a GPU.\n", file=out)

@@ -8,10 +8,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_text(const char *field, struct ws_text t)
 {
     printf(" %s=", field);
+    if (strcmp(field, "data") == 0) {
+        for (uint32_t i = 0; i < t.length; i++)
+            printf("%02x", (unsigned char)t.at[i]);
+        return;
+    }
     for (uint32_t i = 0; i < t.length; i++)
         putchar(t.at[i] == 0 ? '|' : t.at[i] == '\n' ? ' ' : t.at[i]);
 }

@@ -4,12 +4,13 @@
 #   dump FILE… | facts.py   {"hello":[…],"kernels":[…],"profiles":[{…,"metrics":{KEY:number or "why N"}}],"status":[…],…}
 import json
 import re
+import struct
 import sys
 
 FIELD = re.compile(r" ([a-z_0-9]+)=")
 TEXTS = {"agent_id", "session_token", "session_name", "source", "exe", "argv", "cwd", "host", "boot_id", "rank",
          "driver_text", "cupti_path", "gpu_uuids", "warpsight", "git_commit", "settings", "uuid", "chip", "text",
-         "params", "code", "message", "remedy", "kind", "reason", "what", "agent"}
+         "params", "data", "keys", "cupti", "code", "message", "remedy", "kind", "reason", "what", "agent"}
 
 
 def number(text):
@@ -31,8 +32,8 @@ def parse(line):
 
 
 facts = {k: [] for k in ("hello", "run", "device", "context", "kernel", "memcpy", "memset", "profile", "status",
-                         "loss", "cost", "bye", "bad", "api", "sync", "memory", "copy_call", "launch_call")}
-strings, profiles = {}, {}
+                         "loss", "cost", "bye", "bad", "api", "sync", "memory", "copy_call", "launch_call", "pm_series", "pm_samples")}
+strings, profiles, series = {}, {}, {}
 for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():
     if line.startswith(("bad", "unknown")):
         facts["bad"].append(line)
@@ -50,6 +51,14 @@ for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():
             r["name"] = strings[r["name"]]
         if "start_ns" in r:  # jq's numbers are doubles: the difference must be made here
             r["took_ns"] = r["end_ns"] - r["start_ns"]
+        if kind == "pm_series":
+            series[agent, r["series"]] = r["keys"].split(",")
+        if kind == "pm_samples":  # dump.c prints the bytes in hexadecimal
+            keys, data, rows = series[agent, r["series"]], bytes.fromhex(r.pop("data")), []
+            for at in range(0, len(data), 8 + 4 * len(keys)):
+                start, length, *values = struct.unpack_from(f"<II{len(keys)}f", data, at)
+                rows.append({"start": r["first_ns"] + start, "took": length, **{k: None if v != v else v for k, v in zip(keys, values)}})
+            r["rows"] = rows
         if kind == "profile":
             r["metrics"] = {}
             profiles[r["profile"]] = r

@@ -94,13 +94,14 @@ static const struct fake_kernel kernels[] = {
     {"_Z9transposePKfPf", 24, 4096, 0, 20000, 0, count_run, transpose_counts},
     {"_Z5scaleIfEvPT_", 32, 0, 8, 5000, 1, count_run, scale_counts},
     {"_Z6reducePKfPf", 40, 1024, 0, 15000, 2, count_run, reduce_counts},
+    {"_Z10long_runnerPf", 16, 0, 0, 40000000, 1, count_run, reduce_counts},
 };
 
 static const struct fake_image image = {FAKE_IMAGE_MAGIC, sizeof kernels / sizeof kernels[0], kernels};
 
 /* --- the program --- */
 
-enum { VECADD, TRANSPOSE, SCALE, REDUCE, KERNELS };
+enum { VECADD, TRANSPOSE, SCALE, REDUCE, KERNELS, LONG_RUNNER = KERNELS };
 
 struct program {
     CUcontext context;
@@ -709,6 +710,29 @@ static int slow(const char *argument)
     return 0;
 }
 
+/* Kernels of 40 ms with as long a rest after each, on every device: what samples over time can see. */
+static int long_runs(const char *argument)
+{
+    int runs_wanted = argument ? atoi(argument) : 3;
+    int n;
+    MUST(cuInit(0));
+    MUST(cuDeviceGetCount(&n));
+    for (int d = 0; d < n; d++) {
+        struct program p;
+        CUfunction function;
+        void *args[] = {&p.a, NULL};
+        begin_on(&p, d);
+        MUST(cuModuleGetFunction(&function, p.module, kernels[LONG_RUNNER].name));
+        for (int i = 0; i < runs_wanted; i++) {
+            MUST(cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, NULL, args, NULL));
+            MUST(cuCtxSynchronize());
+            pause_ms(40);
+        }
+    }
+    printf("%u kernels ran on %d devices\n", atomic_load(&runs), n);
+    return 0;
+}
+
 /* A filter on all threads that ends the process at the next file that anybody opens, renames or removes. */
 static int filters_calls(const char *argument)
 {
@@ -800,6 +824,7 @@ static const struct mode modes[] = {
     {"no-memory", runs_out_of_memory},
     {"no-descriptors", runs_out_of_descriptors},
     {"slow", slow},
+    {"long", long_runs},
     {"seccomp", filters_calls},
     {"dlclose", closes_libraries},
 };

@@ -9,6 +9,7 @@
  *   FAKE_CUPTI_NAN=METRIC,…             these metrics read NaN
  *   FAKE_CUPTI_UNKNOWN=METRIC,…         these metrics do not exist on the chip
  *   FAKE_CUPTI_PASSES=N                 passes of any config; else one for 16 metrics
+ *   FAKE_CUPTI_SECOND_PASS=METRIC,…     a config with one of these needs a pass more
  *   FAKE_CUPTI_HOLDER=NAME              another tool holds the subscription
  *   FAKE_CUPTI_DROP=N                   N records were dropped
  * Values are those of fake.h's tables. Nothing of this comes from NVIDIA's library but the declarations. */
@@ -16,6 +17,7 @@
 #include "fake.h"
 
 #include <cupti.h>
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -713,9 +715,12 @@ CUptiResult CUPTIAPI cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitial
 /* Unit prefixes of the range profiler's names. */
 static bool is_metric(const char *name)
 {
-    static const char *const units[] = {"sm__", "smsp__", "l1tex__", "lts__", "dram__", "gpu__", "gpc__", "idc__"};
+    static const char *const units[] = {"sm__",  "smsp__", "l1tex__", "lts__",   "dram__", "gpu__",
+                                        "gpc__", "idc__",  "tpc__",   "dramc__", "pcie__", "gr__"};
+    const char *triage = strstr(name, ".TriageCompute.");
     if (is_listed("FAKE_CUPTI_UNKNOWN", name) || strchr(name, '.') == NULL)
         return false;
+    name = triage ? triage + strlen(".TriageCompute.") : name;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (strncmp(name, units[i], strlen(units[i])) == 0)
             return true;
@@ -795,6 +800,11 @@ CUptiResult CUPTIAPI cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConf
     c = (struct config *)(void *)p->pConfigImage;
     c->magic = CONFIG_MAGIC;
     c->passes = passes ? (uint32_t)strtoul(passes, NULL, 10) : (host->metric_count + 15) / 16;
+    for (const char *at = host->names; at < host->names + host->name_bytes; at += strlen(at) + 1)
+        if (is_listed("FAKE_CUPTI_SECOND_PASS", at)) {
+            c->passes++;
+            break;
+        }
     c->metric_count = host->metric_count;
     c->name_bytes = (uint32_t)host->name_bytes;
     memcpy(c->names, host->names, host->name_bytes);
@@ -1066,6 +1076,8 @@ CUptiResult CUPTIAPI cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_Ge
     return CUPTI_SUCCESS;
 }
 
+#include "fake_pm.h"
+
 /* Which pass collects a metric: they are dealt out in turn. Metrics that were not configured: none. */
 static bool is_in_pass(const struct data *d, const char *metric)
 {
@@ -1091,8 +1103,12 @@ static double value_of(const struct fake_launch *l, const char *metric)
 CUptiResult CUPTIAPI cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *p)
 {
     const struct data *d;
+    const struct pm_data *samples;
     ENTER(cuptiProfilerHostEvaluateToGpuValues);
     CHECK_PARAMS(p, CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+    samples = pm_data_of(p->pCounterDataImage, p->counterDataImageSize);
+    if (samples && p->pHostObject)
+        return pm_evaluate(samples, p);
     d = data_of(p->pCounterDataImage, p->counterDataImageSize);
     if (!d || !p->pHostObject)
         REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "evaluation of something else");
@@ -1125,5 +1141,6 @@ static void on_launch(const struct fake_launch *l)
             o->dropped++;
     }
     pthread_mutex_unlock(&profiler_lock);
+    pm_note_launch(l);
     record_kernel(l, is_replayed);
 }

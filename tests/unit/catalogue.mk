@@ -6,3 +6,4 @@ GOLDEN += golden-catalogue
 .PHONY: golden-catalogue
 golden-catalogue: $(B)/tests/test_catalogue_chips
 	$(Q)WS_WRITE_GOLDEN=1 CUDA_HOME=$(CUDA_HOME) $< passes_and_absent_counters_are_as_the_golden_table_says
+	$(Q)WS_WRITE_GOLDEN=1 CUDA_HOME=$(CUDA_HOME) $< samples_of_one_pass_are_as_the_golden_table_says

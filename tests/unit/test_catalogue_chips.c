@@ -5,6 +5,7 @@
 #include "analyzer/metrics.h"
 #include "collector/locate.h"
 #include "collector/plan.h"
+#include "collector/timeline_plan.h"
 #include "tests/unit/test.h"
 
 #define GOLDEN "tests/unit/catalogue_passes.golden"
@@ -71,12 +72,17 @@ static struct cupti open_cupti(void)
 }
 
 /* NULL when CUPTI lists the chip but does not serve it. */
-static CUpti_Profiler_Host_Object *open_chip(const struct cupti *cupti, const char *chip)
+static CUpti_Profiler_Host_Object *open_chip_for(const struct cupti *cupti, const char *chip, CUpti_ProfilerType type)
 {
     CUpti_Profiler_Host_Initialize_Params p = {.structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE};
-    p.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    p.profilerType = type;
     p.pChipName = chip;
     return cupti->initialize(&p) == CUPTI_SUCCESS ? p.pHostObject : NULL;
+}
+
+static CUpti_Profiler_Host_Object *open_chip(const struct cupti *cupti, const char *chip)
+{
+    return open_chip_for(cupti, chip, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
 }
 
 static void close_chip(const struct cupti *cupti, CUpti_Profiler_Host_Object *host)
@@ -205,10 +211,10 @@ static char *make_table(const struct cupti *cupti)
     return text;
 }
 
-static char *read_golden(void)
+static char *read_golden(const char *path)
 {
     char *text = calloc(1, 65536);
-    FILE *file = fopen(GOLDEN, "rb");
+    FILE *file = fopen(path, "rb");
     size_t length = file ? fread(text, 1, 65535, file) : 0;
     text[length] = '\0';
     if (file)
@@ -216,13 +222,13 @@ static char *read_golden(void)
     return text;
 }
 
-static void write_golden(const char *text)
+static void write_golden(const char *path, const char *text)
 {
-    FILE *file = fopen(GOLDEN, "wb");
+    FILE *file = fopen(path, "wb");
     REQUIRE(file != NULL);
     fputs(text, file);
     fclose(file);
-    printf("wrote %s\n", GOLDEN);
+    printf("wrote %s\n", path);
 }
 
 /* Line by line, so that what changed is seen at once. */
@@ -239,23 +245,119 @@ static void compare(char *got, char *want)
     }
 }
 
-TEST(passes_and_absent_counters_are_as_the_golden_table_says)
+static void hold_against(const struct cupti *cupti, const char *path, char *got)
 {
-    struct cupti cupti = open_cupti();
-    char *got = make_table(&cupti), *want, version[32];
+    char *want, version[32];
     fputs(got, stdout);
     if (getenv("WS_WRITE_GOLDEN")) {
-        write_golden(got);
+        write_golden(path, got);
         free(got);
         return;
     }
-    want = read_golden();
-    snprintf(version, sizeof version, "CUPTI %u.", cupti.version);
+    want = read_golden(path);
+    snprintf(version, sizeof version, "CUPTI %u.", cupti->version);
     if (!strstr(want, version) && *want)
         SKIP("the golden table is of another CUPTI version");
     compare(got, want);
     free(got);
     free(want);
+}
+
+TEST(passes_and_absent_counters_are_as_the_golden_table_says)
+{
+    struct cupti cupti = open_cupti();
+    hold_against(&cupti, GOLDEN, make_table(&cupti));
+}
+
+/* --- samples over time: one pass, whatever the chip ------------------------------------------------- */
+
+struct sampled {
+    const char *names[WS_TIMELINE_MAX], *keys[WS_TIMELINE_MAX];
+    size_t count;
+    char text[WS_TIMELINE_MAX][WS_PLAN_NAME_MAX];
+    char absent[512], left_out[512];
+};
+
+static int passes_of(const struct cupti *cupti, const char *chip, const char **names, size_t count)
+{
+    CUpti_Profiler_Host_Object *host = open_chip_for(cupti, chip, CUPTI_PROFILER_TYPE_PM_SAMPLING);
+    int passes = count_added(cupti, host, names, count);
+    close_chip(cupti, host);
+    return passes;
+}
+
+/* What the collector would sample (timeline.c, fit_one_pass), by its own rule. False: the chip is not served. */
+static bool sample_chip(const struct cupti *cupti, const char *chip, struct sampled *out)
+{
+    static struct ws_timeline_plan plan;
+    CUpti_Profiler_Host_Object *host = open_chip_for(cupti, chip, CUPTI_PROFILER_TYPE_PM_SAMPLING);
+    const char *unit;
+    memset(out, 0, sizeof *out);
+    if (!host || ws_timeline_plan_make(&plan, "default") != 0)
+        return false;
+    for (size_t i = 0; i < plan.count; i++) {
+        char *name = out->text[out->count];
+        if (!resolve(cupti, host, plan.entry[i].cupti, name, &unit)) {
+            snprintf(out->absent + strlen(out->absent), 512 - strlen(out->absent), " %s", plan.entry[i].key);
+            continue;
+        }
+        out->names[out->count] = name;
+        if (passes_of(cupti, chip, out->names, out->count + 1) == 1)
+            out->keys[out->count++] = ws_pm_get(ws_pm_find(plan.entry[i].key, strlen(plan.entry[i].key)))->key;
+        else
+            snprintf(out->left_out + strlen(out->left_out), 512 - strlen(out->left_out), " %s", plan.entry[i].key);
+    }
+    close_chip(cupti, host);
+    return true;
+}
+
+static char *make_samples_table(const struct cupti *cupti)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    struct sampled s;
+    fprintf(out,
+            "# pm_passes.golden: written by `make golden` from analyzer/pm_metrics.def and CUPTI %u.\n"
+            "# chip, how many of the default metrics one pass samples, then what the chip lacks, and what would need "
+            "a second pass\n",
+            cupti->version);
+    for (size_t i = 0; i < cupti->chip_count; i++) {
+        if (!sample_chip(cupti, cupti->chip_names[i], &s)) {
+            fprintf(out, "%-6s cannot be sampled\n", cupti->chip_names[i]);
+            continue;
+        }
+        fprintf(out, "%-6s %zu  lacks:%s  second pass:%s\n", cupti->chip_names[i], s.count, s.absent, s.left_out);
+    }
+    fclose(out);
+    return text;
+}
+
+TEST(samples_of_one_pass_are_as_the_golden_table_says)
+{
+    struct cupti cupti = open_cupti();
+    hold_against(&cupti, "tests/unit/pm_passes.golden", make_samples_table(&cupti));
+}
+
+TEST(the_default_samples_fit_one_pass_on_every_chip_since_ampere)
+{
+    struct cupti cupti = open_cupti();
+    struct sampled s;
+    unsigned served = 0;
+    for (size_t i = 0; i < cupti.chip_count; i++) {
+        const char *chip = cupti.chip_names[i];
+        if (!sample_chip(&cupti, chip, &s))
+            continue;
+        served++;
+        /* The collector asks for all at once first: the same answer as one after another. */
+        if (passes_of(&cupti, chip, s.names, s.count) != 1)
+            WS_FAIL("%s: what fits one by one does not fit together", chip);
+        if (s.count == 0 || strcmp(s.keys[0], "sm_active") != 0)
+            WS_FAIL("%s: not even SM active", chip);
+        if (strncmp(chip, "TU", 2) != 0 && *s.left_out)
+            WS_FAIL("%s: a second pass for%s", chip, s.left_out);
+    }
+    CHECK(served >= 20);
 }
 
 /* --- claims that hold on every chip --------------------------------------------------------------- */

@@ -68,7 +68,7 @@ static int sessions_in(struct ws_store *s)
 TEST(schema_and_statements_agree)
 {
     struct ws_store *s;
-    CHECK_INT(ws_store_schema_version(), 3);
+    CHECK_INT(ws_store_schema_version(), 4);
     REQUIRE(open_store(&s, scratch_file("db"), WS_STORE_WRITE) == 0); /* prepares every statement */
     ws_store_close(s);
 }
@@ -186,9 +186,11 @@ TEST(a_newer_database_is_refused_and_left_alone)
 }
 
 /* What makes today's schema the older one: schema.sql says since when a thing is there. */
-static const char to_schema_2[] = "DROP TABLE instruction; PRAGMA user_version = 2";
+#define TO_SCHEMA_3 "DROP TABLE pm_samples; DROP TABLE pm_series; "
+static const char to_schema_3[] = TO_SCHEMA_3 "PRAGMA user_version = 3";
+static const char to_schema_2[] = TO_SCHEMA_3 "DROP TABLE instruction; PRAGMA user_version = 2";
 static const char to_schema_1[] =
-    "DROP TABLE instruction; ALTER TABLE profile DROP COLUMN started_ns; PRAGMA user_version = 1";
+    TO_SCHEMA_3 "DROP TABLE instruction; ALTER TABLE profile DROP COLUMN started_ns; PRAGMA user_version = 1";
 
 TEST(an_older_database_is_brought_up_to_date_by_whoever_opens_it)
 {
@@ -204,6 +206,10 @@ TEST(an_older_database_is_brought_up_to_date_by_whoever_opens_it)
     CHECK_INT(sessions_in(s), 1);
     ws_store_close(s);
     change(path, to_schema_2);
+    REQUIRE(open_store(&s, path, WS_STORE_READ) == 0);
+    CHECK_INT(sessions_in(s), 1);
+    ws_store_close(s);
+    change(path, to_schema_3);
     REQUIRE(open_store(&s, path, WS_STORE_READ) == 0);
     CHECK_INT(sessions_in(s), 1);
     ws_store_close(s);

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_timeline.sh: PM sampling (--timeline-metrics) under the fake CUPTI, judged by what the collector wrote to the
+# spool. What a sample reads follows from the fake's launches (fake_pm.h), so every number is known.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+: "${B:=build}"
+fake=$PWD/$B/fake here=$PWD/tests/fake_cupti
+if [ ! -x "$fake/fake_app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
+    echo "SKIP timeline: no CUPTI headers, so there is no collector library"
+    exit 77
+fi
+scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/timeline.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+export WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+python=$(python3 -c 'import sys; print(sys.executable)')
+failed=0
+
+# sample MODE [ARGUMENT]: run the program with sampling on (unless the environment says otherwise); facts.json.
+sample() {
+    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
+    local start
+    start=$(date +%s%N)
+    WARPSIGHT_TIMELINE_METRICS="${METRICS-default}" LD_PRELOAD="$PWD/$B/libwarpsight.so" timeout -k 2 60 \
+        "$fake/fake_app" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    echo $? >"$scratch/status"
+    took_ms=$((($(date +%s%N) - start) / 1000000))
+    find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
+}
+# claim NAME JQ: the claim must hold of facts.json, and the log must be free of violations.
+claim() {
+    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
+        echo "FAIL $1: $(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
+        failed=1
+    elif jq -e "def rows: [.pm_samples[].rows[]]; def series: [.pm_series[]] | unique_by(.series); $2" "$scratch/facts.json" >/dev/null 2>"$scratch/jq"; then
+        echo "PASS $1"
+    else
+        echo "FAIL $1: not true: $2 $(head -1 "$scratch/jq")"
+        jq -c '{series:[.pm_series[]|{series,device,keys}], samples:([.pm_samples[].rows[]]|length), status:[.status[]|{code,message}], loss:.loss}' "$scratch/facts.json" | head -c 1500
+        echo
+        failed=1
+    fi
+}
+calls() { grep -c "^$1" "$FAKE_CUPTI_LOG"; }
+check() {
+    if [ "$2" = 0 ]; then echo "PASS $1"; else echo "FAIL $1: ${3:-}"; failed=1; fi
+}
+
+# --- what a sample is ---
+
+sample long 3
+claim "one series, of the whole default set" 'series | length == 1 and .[0].interval_ns == 1000000 and .[0].trigger == 1 and
+    (.[0].keys == "sm_active,dram_read,dram_write,warps_active,tensor_active,pcie_read,pcie_write,l2_hit_rate,gr_active")'
+claim "the names are those of the chip" '.pm_series[0].cupti | split(",") | length == 9 and .[0] == "TPC.TriageCompute.sm__cycles_active.avg.pct_of_peak_sustained_elapsed"'
+claim "samples follow one another, a millisecond each" '(rows | length > 200) and ([rows[].took] | unique == [1000000]) and
+    ([rows | range(1; length) as $i | .[$i].start - .[$i - 1].start | fabs - 1000000 | fabs] | max < 1000)'
+claim "percentages are shares, counts stay counts" '(rows | any(.sm_active == 1 and (.dram_read - 0.6 | fabs) < 1e-6 and (.warps_active - 0.5 | fabs) < 1e-6)) and
+    ([rows[].pcie_read] | unique == [4096])'
+claim "a value that the chip does not give is none" '(rows | any(.sm_active == 0 and .l2_hit_rate == null and .gr_active == 0)) and ([rows[] | select(.sm_active > 0) | .l2_hit_rate - 0.8 | fabs] | max < 1e-6)'
+claim "40 ms of each of three kernels were active" '[rows[].sm_active] | add | . > 117 and . < 123'
+claim "times are those of the trace" '.kernel as $k | [rows[] | select(.sm_active == 1) | . as $r | any($k[]; .start_ns <= $r.start + 1000 and .end_ns >= $r.start + $r.took - 1000)] | all and length > 100'
+claim "kernels are traced as always, and none is counted" '(.kernel | length == 3) and (.profile == []) and ([.kernel[].took_ns] | unique == [40000000])'
+claim "the report is told of the mode" 'any(.status[]; .code == "timeline-mode" and .severity == 0)'
+claim "nothing was lost, and the cost is told" '(.loss == []) and (.bye[0].dropped == 0) and any(.cost[]; .what == "timeline")'
+check "no range profiler beside it" "$([ "$(calls 'count cuptiRangeProfiler')" = 0 ]; echo $?)"
+
+METRICS=gr_active,sm_active,gr_active,sm__inst_executed.sum WARPSIGHT_TIMELINE_INTERVAL=100us sample long 1
+claim "a list, in its order, and a CUPTI name" '.pm_series[0] | .keys == "gr_active,sm_active,sm__inst_executed.sum" and .interval_ns == 100000'
+claim "ten times as many samples" 'rows | length > 700'
+METRICS=sm_active WARPSIGHT_TIMELINE_INTERVAL=10us sample long 1
+claim "10 µs: thousands of samples, none lost" '(rows | length > 6000) and (.loss == [])'
+FAKE_CUDA_DEVICES=3 sample long 1
+claim "each device has its series" '(series | map(.device) == [0, 1, 2]) and ([.pm_samples[].series] | unique == [1, 2, 3])'
+claim "and its own samples" '. as $f | [range(1; 4) as $s | [$f.pm_samples[] | select(.series == $s) | .rows[].sm_active] | add | . > 39 and . < 41] | all'
+sample contexts
+claim "a device has one sampler, whatever contexts come and go" 'series | length == 1'
+
+# --- what is missing ---
+
+FAKE_CUPTI_UNKNOWN=$(printf '%s,' PCI.TriageCompute.pcie__read_bytes.sum pcie__read_bytes.sum) sample long 1
+claim "a metric that the chip lacks is told, and the others are sampled" '(.pm_series[0].keys | split(",") | length == 8 and index("pcie_read") == null) and any(.status[]; .code == "timeline-absent" and (.message | contains("pcie_read")))'
+FAKE_CUPTI_SECOND_PASS=TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed sample long 1
+claim "what needs a second pass is left out, and said" '(.pm_series[0].keys | split(",") | length == 8 and index("tensor_active") == null) and any(.status[]; .code == "timeline-passes" and (.message | contains("tensor_active")))'
+claim "and the rest is as it was" 'rows | any(.sm_active == 1 and (.l2_hit_rate - 0.8 | fabs) < 1e-6)'
+FAKE_CUPTI_PASSES=2 sample long 1
+claim "where nothing fits, nothing is sampled" '(.pm_series == []) and any(.status[]; .code == "timeline-failed") and (.kernel | length == 1)'
+FAKE_CUPTI_FAIL=cuptiPmSamplingSetConfig:27 sample long 1
+claim "a configuration that CUPTI does not support" '(.pm_samples == []) and any(.status[]; .message | contains("cuptiPmSamplingSetConfig answered 27")) and (.kernel | length == 1)'
+FAKE_CUPTI_FAIL=cuptiPmSamplingEnable:35 sample long 1
+claim "without the right to profile" '(.pm_samples == []) and any(.status[]; .code == "counters-no-rights" and (.remedy | contains("NVreg_RestrictProfilingToAdminUsers"))) and (.kernel | length == 1)'
+METRICS=sm_active,nonsense sample long 1
+claim "a word that is no metric is told" '(.pm_series[0].keys == "sm_active") and any(.status[]; .code == "timeline-unknown" and (.message | contains("nonsense")))'
+WARPSIGHT_TIMELINE_INTERVAL=1us sample long 1
+claim "an interval out of bounds is 1 ms, and told" '.pm_series[0].interval_ns == 1000000 and any(.status[]; .code == "setting-invalid")'
+sed 's/cuptiPmSamplingDecodeData/cuptiPmSamplingDecodeXXXX/g' "$fake/libcupti.so.13" >"$scratch/libcupti.so.13"
+cp "$fake"/libnvperf_host.so "$fake"/libcuda.so.1 "$scratch/"
+WARPSIGHT_CUPTI=$scratch sample long 1
+claim "a CUPTI without the call" '(.pm_series == []) and any(.status[]; .code == "timeline-unavailable" and (.message | contains("cuptiPmSamplingDecodeData"))) and (.profile == []) and (.kernel | length == 1)'
+
+# --- loss and bounds ---
+
+FAKE_CUPTI_PM_BUFFER=50 sample long 3
+claim "a buffer that runs over: the loss is counted and sampling goes on" '([.loss[] | select(.kind == "pm_sample" and .reason == "hardware-buffer") | .count] | add) as $lost |
+    (rows | length) as $n | $lost > 20 and $n > 60 and $n + $lost > 200 and $n + $lost < 300 and any(.status[]; .code == "timeline-overflow")'
+METRICS=default WARPSIGHT_TIMELINE_INTERVAL=10us WARPSIGHT_TIMELINE_MB=1 sample long 8
+claim "towards their bound neighbours are merged: less than the bound, to the end of the run" '([.pm_samples[].rows[] | 44] | add) as $bytes | (.kernel | map(.end_ns) | max) as $last |
+    $bytes < 1048576 and ([rows[].took] | max >= 20000) and (rows[-1].start > $last) and any(.status[]; .code == "timeline-merged")'
+claim "and what is merged adds up" '([rows[] | .sm_active * .took] | add) as $ns | $ns > 315000000 and $ns < 330000000 and ([rows[] | .pcie_read / .took * 10000 - 4096 | fabs] | max < 1)'
+WARPSIGHT_MEMORY_MB=8 sample long 1
+claim "with little memory the image is small, and samples arrive" 'rows | length > 50'
+
+# --- the end of the program, and others ---
+
+"$fake/fake_app" long 1 >"$scratch/plain.out" 2>"$scratch/plain.err"
+for call in $(grep -o 'TIMELINE, cupti[A-Za-z_0-9]*)' collector/cupti_api.def | tr -d ')' | sed 's/.* //'); do
+    FAKE_CUPTI_FAIL=$call:999 sample long 1
+    if [ "$(cat "$scratch/status")" != 0 ] || ! cmp -s "$scratch/out" "$scratch/plain.out" || ! cmp -s "$scratch/err" "$scratch/plain.err"; then
+        check "$call fails: the program does not notice" 1 "status $(cat "$scratch/status")"
+        continue
+    fi
+    case $call in
+    cuptiPmSamplingDisable) claim "$call fails: the program does not notice" 'rows | length > 50' ;;
+    *) claim "$call fails: the program does not notice, the report knows" '(any(.status[]; .message | contains("'$call' answered 999"))) and (.kernel | length == 1)' ;;
+    esac
+done
+FAKE_CUPTI_DELAY=cuptiPmSamplingDecodeData:20000 sample long 1
+check "a decode that hangs at exit is left behind" "$([ "$(cat "$scratch/status")" = 0 ] && [ $took_ms -lt 5000 ]; echo $?)" "after $took_ms ms"
+sample fork-after
+claim "a child forked while sampling makes no call" '[.hello[].agent_id] | unique | length == 1'
+sample kill 9
+claim "killed: its series is there" 'series | length == 1'
+exit $failed
