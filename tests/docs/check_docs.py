@@ -37,7 +37,7 @@ def options_of(text):
     """Options of one command line, without those of the program that it starts."""
     words = []
     for word in text.split()[1:]:
-        if word.startswith("./") or word in ("python", "python3", "|", "&&", ";", ">"):
+        if word.startswith("./") or word in ("python", "python3", "torchrun", "|", "&&", ";", ">"):
             break
         words.append(word)
     return words

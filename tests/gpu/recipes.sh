@@ -18,38 +18,48 @@ uname -r
 case "$(uname -r)" in 4.4.0*) echo "gVisor: no hardware counters here"; exit 3 ;; esac
 failures=0
 say() { printf '%s\n' "$*" | tee -a "$report"; }
-check() { if [ "$2" -eq 0 ]; then say "- ok: $1${3:+ ($3)}"; else say "- **FAILED**: $1${3:+ ($3)}"; failures=$((failures + 1)); fi; }
+lines="" # of checks: they follow the table
+check() { if [ "$2" -eq 0 ]; then lines+="- ok: $1"$'\n'; else lines+="- **FAILED**: $1${3:+ ($3)}"$'\n'; failures=$((failures + 1)); fi; }
 : >"$report"
 say "# PyTorch recipes, $(date -u +%Y-%m-%d)"
 say
 say "$(nvidia-smi --query-gpu=name --format=csv,noheader | sort | uniq -c | tr -s ' '), driver $(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1); $(python3 -c 'import torch, triton; print("PyTorch", torch.__version__, "Triton", triton.__version__)'); $("$ws" --version | head -1)."
 
+# The programs as they are, all at once (and torch.compile's cache is filled): what they print is what must come again.
+gpus=$(nvidia-smi --list-gpus | wc -l)
+command_of() { if [ "$1" = ddp ]; then echo "torchrun --standalone --nproc-per-node $gpus recipes.py ddp"; else echo "python3 recipes.py $1"; fi; }
+names="loop nvtx triton compile ddp"
+for name in $names; do (read -ra words <<<"$(command_of "$name")"; timeout 90 "${words[@]}" >"plain.$name" 2>"plain.$name.err"; echo $? >"plain.$name.status") & done
+wait
+
 # has EXPRESSION: Python over `kernels` and `devices` of the report; the machine has no jq
 has() { python3 -c "import json, sys; r = json.load(open('report.json')); kernels, devices = r['kernels'], r['devices']; sys.exit(0 if ($1) else 1)"; }
-value="k['metrics'].get('%s', {}).get('value') or 0"
-# recipe NAME EXPRESSION COMMAND…: output alike, and the expression holds of the report
-recipe() {
-    local name=$1 expression=$2 plain status
-    shift 2
-    timeout 120 "$@" >plain 2>plain.err
-    plain=$?
-    timeout 240 "$ws" run --name "$name" -o "$work/$name.wscap" "$@" >with 2>with.err
-    status=$?
-    # the report follows the program's own output
-    [ $plain -eq 0 ] && [ $status -eq 0 ] && head -n "$(wc -l <plain)" with | cmp -s plain -
-    check "$name: output and exit status as without" $? "$(tail -1 with.err)"
-    "$ws" report --json "$name" >report.json 2>err && has "$expression"
-    check "$name: the report has what was run" $? "$(python3 -c "import json; k = json.load(open('report.json'))['kernels']; print(len(k), 'kernels,', sum(x['launches'] for x in k), 'launches,', sum(x['profiled_launches'] > 0 for x in k), 'with counters')" 2>/dev/null)"
-}
-# shellcheck disable=SC2059
-counted() { printf "$value" "$1"; }
-recipe loop "len(kernels) > 5 and any($(counted inst_executed) > 0 for k in kernels)" python3 recipes.py loop
-recipe nvtx "any(k['launches'] >= 4 for k in kernels)" python3 recipes.py nvtx
-recipe triton "any(k['function'] == 'warpsight_add' and k['launches'] == 5 and $(counted gld_sectors_per_request) > 0 for k in kernels)" python3 recipes.py triton
-recipe compile "any(k['function'].startswith('triton_') for k in kernels)" python3 recipes.py compile
-gpus=$(nvidia-smi --list-gpus | wc -l)
-recipe torchrun "any(k['function'].startswith('ncclDevKernel') for k in kernels)" torchrun --standalone --nproc-per-node "$gpus" recipes.py ddp
-has "len(devices) == $gpus"; check "torchrun: every rank's GPU is in the session" $? "$gpus"
+# counted KEY: its value of kernel k, 0 where there is none
+counted() { printf "(k['metrics'].get('%s', {}).get('value') or 0)" "$1"; }
 say
-say "$failures checks failed."
+say "| recipe | command | kernels | launches | with counters | seconds |"
+say "|---|---|---|---|---|---|"
+# recipe NAME EXPRESSION: printed the same and ended the same, and the expression holds of the report
+recipe() {
+    local name=$1 expression=$2 words status from
+    read -ra words <<<"$(command_of "$name")"
+    from=$SECONDS
+    timeout 90 "$ws" run --name "$name" -o "$work/$name.wscap" "${words[@]}" >with 2>with.err
+    status=$?
+    "$ws" report --json "$name" >report.json 2>err
+    say "| $name | \`warpsight run ${words[*]}\` | $(python3 -c "import json; k = json.load(open('report.json'))['kernels']; print(len(k), '|', sum(x['launches'] for x in k), '|', sum(x['profiled_launches'] > 0 for x in k))" 2>/dev/null || echo "? | ? | ?") | $((SECONDS - from)) |"
+    [ "$(cat "plain.$name.status")" -eq 0 ] && [ $status -eq 0 ] && cmp -s "plain.$name" with
+    check "$name: output and exit status as without" $? "$(tail -1 "plain.$name.err" | head -c 200) / $(tail -1 with.err | head -c 200)"
+    has "$expression"
+    check "$name: the report has what was run" $? "$(head -c 200 err)"
+}
+recipe loop "len(kernels) > 5 and any($(counted inst_executed) > 0 for k in kernels)"
+recipe nvtx "any(k['launches'] >= 4 for k in kernels)"
+recipe triton "any(k['name'] == 'warpsight_add' and k['launches'] == 5 and $(counted gld_sectors_per_request) > 0 for k in kernels)"
+recipe compile "any(k['name'].startswith('triton_') for k in kernels)"
+# One rank alone has nobody to reduce with: NCCL starts no kernel then.
+recipe ddp "len(devices) == $gpus and len(kernels) > 0 and ($gpus == 1 or any(k['name'].startswith('ncclDevKernel') for k in kernels))"
+say
+say "$lines"
+say "$failures checks failed; $SECONDS s in all."
 [ $failures -eq 0 ]
