@@ -4,7 +4,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { require } from "./bundle.mjs";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -19,7 +19,7 @@ export function madeUp(kind = "") {
 /** Reference kernels through the SIMT model; names of kernels/ptx. */
 export function modelled(names, ...options) {
   const dir = mkdtempSync(join(scratch, "model-")), file = join(dir, "modelled.wscap");
-  execFileSync(program, ["kernels", "model", ...names, ...options, "-q", "-o", file], { env: { ...process.env, WARPSIGHT_DB: join(dir, "db"), WARPSIGHT_SPOOL: join(dir, "spool") } });
+  execFileSync(resolve(program), ["kernels", "model", ...names, ...options, "-q", "-o", "modelled.wscap"], { cwd: dir, env: { ...process.env, WARPSIGHT_DB: join(dir, "db"), WARPSIGHT_SPOOL: join(dir, "spool") } });
   return file;
 }
 /** What was recorded on a GPU. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// shots.mjs: the README's pictures, of the real daemon with the session recorded on an H200: node tests/web/shots.mjs [FOLDER]
-// Writes docs/img/*.png; what is on them changes only when the page or the recorded session does.
+// shots.mjs: the pictures of the README and of docs/pages.md, one of each page, of the real daemon with the session recorded
+// on an H200: make screenshots, or node tests/web/shots.mjs [FOLDER [NAME…]]. Writes docs/img/*.png, each at most 100 kB.
+// What is on them changes only when the page or the recorded session does. Only the Live page shows a synthetic session.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
-import { browser, closeAll, daemon, getJson, modelled, recorded, settled } from "./harness.mjs";
+import { browser, closeAll, daemon, getJson, madeUp, modelled, recorded, settled } from "./harness.mjs";
 
 /** RGBA pixels as a PNG of 256 colours: the most frequent ones, every other pixel takes the nearest of them. */
 function png(rgba, width, height) {
@@ -37,20 +38,32 @@ const out = process.argv[2] ?? new URL("../../docs/img", import.meta.url).pathna
 mkdirSync(out, { recursive: true });
 // A model of the same kernel beside it tells of lines of source, as `make demo` has it.
 const d = await daemon({ files: [...recorded, modelled(["transpose"])], own: true });
-const s = (await getJson(d, "/sessions")).sessions.find((x) => x.name === "h200-kernels");
+const named = (await getJson(d, "/sessions")).sessions, find = (name) => named.find((x) => x.name === name);
+const s = find("h200-kernels"), torch = find("torch"), model = named.find((x) => x.source === "modelled");
 const k = (await getJson(d, `/sessions/${s.id}/kernels?filter=name:transpose_tile<32>`)).kernels[0];
+// [file, theme, page, height, what is scrolled to the top]
 const SHOTS = [
   ["overview", "light", `/sessions/${s.id}`, 760],
   ["kernel", "light", `/sessions/${s.id}/kernels/${k.id}`, 800],
   ["roofline", "dark", `/sessions/${s.id}/roofline`, 780],
   ["decode", "light", `/reference/decode?session=${s.id}`, 690],
+  ["kernels", "light", `/sessions/${s.id}/kernels`, 640],
+  ["source", "light", `/sessions/${s.id}/kernels/${k.id}`, 700, "#source"],
+  ["timeline", "dark", `/sessions/${torch.id}/timeline`, 640],
+  ["compare", "light", `/compare?base=${s.id}&target=${model.id}`, 640],
+  ["occupancy", "light", "/occupancy", 720],
+  ["access", "light", "/access?stride=2", 720],
+  ["reference", "light", "/reference", 640],
 ];
-for (const [name, theme, path, height] of SHOTS) {
+const only = process.argv.slice(3);
+async function shoot(d, [name, theme, path, height, at]) {
+  if (only.length && !only.includes(name)) return;
   const context = await (await browser()).newContext({ viewport: { width: 1240, height }, colorScheme: theme, reducedMotion: "reduce" });
   const page = await context.newPage();
   await page.goto(d.url + path);
   await settled(page);
   await page.waitForLoadState("load");
+  if (at) await page.locator(at).evaluate((e) => { const bar = document.querySelector("header"); scrollTo(0, e.getBoundingClientRect().top + scrollY - (bar?.getBoundingClientRect().height ?? 0) - 12); });
   await page.waitForTimeout(1000); // canvases draw in the frame after their data
   const shot = (await page.screenshot()).toString("base64");
   // The browser itself decodes its picture; the page's policy allows data: images.
@@ -65,8 +78,16 @@ for (const [name, theme, path, height] of SHOTS) {
     for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
     return { width: image.width, height: image.height, text: btoa(text) };
   }, shot);
-  writeFileSync(join(out, name + ".png"), png(Buffer.from(pixels.text, "base64"), pixels.width, pixels.height));
+  const picture = png(Buffer.from(pixels.text, "base64"), pixels.width, pixels.height);
+  if (picture.length > 100000) throw new Error(`${name}.png would have ${picture.length} bytes`);
+  writeFileSync(join(out, name + ".png"), picture);
+  console.log(`${name}.png ${picture.length} bytes`);
   await context.close();
 }
+for (const shot of SHOTS) await shoot(d, shot);
+await d.stop();
+await shoot(await daemon({ files: recorded, own: true }), ["sessions", "light", "/sessions", 400]); // without the model: its time is now
+// The Live page shows something while a program runs: a made-up one, which says that it is synthetic.
+await shoot(await daemon({ files: [madeUp("live")], own: true }), ["live", "light", "/live", 560]);
 await closeAll();
 process.exit(0);

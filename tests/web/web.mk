@@ -12,3 +12,7 @@ $(MADE_UP): $(call obj,tests/web/made_up.c) $(COLLECTOR_LIB) $(ANALYZER_LIB)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) $^ -lm -o $@
 TEST_EXTRA += $(MADE_UP)
 -include $(patsubst %.o,%.d,$(call obj,tests/web/made_up.c))
+
+.PHONY: screenshots
+screenshots: all $(MADE_UP) ## docs/img/*.png, a picture of each page (needs node 20, chromium and web/node_modules)
+	$(Q)B=$(abspath $(B)) node tests/web/shots.mjs
