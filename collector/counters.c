@@ -95,10 +95,6 @@ static struct {
     bool is_refused;     /* it failed: no counters in this process */
 } counters = {.lock = PTHREAD_MUTEX_INITIALIZER, .gate = PTHREAD_RWLOCK_INITIALIZER};
 
-static const char remedy_rights[] =
-    "Run as root or with CAP_SYS_ADMIN, or let an administrator set the driver option "
-    "NVreg_RestrictProfilingToAdminUsers=0 (RmProfilingAdminOnly: 0 in /proc/driver/nvidia/params).";
-
 static void *map_bytes(size_t n)
 {
     void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -110,7 +106,8 @@ void ws_counters_complain(const char *call, CUptiResult r)
 {
     bool is_rights =
         r == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES || r == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES;
-    ws_cupti_complain(is_rights ? "counters-no-rights" : "counters-failed", call, r, is_rights ? remedy_rights : "");
+    ws_cupti_complain(is_rights ? "counters-no-rights" : "counters-failed", call, r,
+                      is_rights ? ws_cupti_remedy_rights : "");
 }
 
 /* --- start ---------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -21,8 +22,9 @@ struct ws_cupti {
 #define WS_CUPTI(feature, call) __typeof__(&call) call;
 #include "cupti_api.def"
 #undef WS_CUPTI
-    bool has_trace, has_counters, has_timeline;
-    const char *missing_trace, *missing_counters, *missing_timeline; /* the first call that is missing */
+    bool has_trace, has_counters, has_timeline, has_sampling;
+    const char *missing_trace, *missing_counters, *missing_timeline,
+        *missing_sampling; /* the first call that is missing */
     uint32_t version;
 };
 
@@ -46,6 +48,9 @@ extern struct ws_settings ws_settings;
 
 /* CUPTI's own text of a result, with a fallback. Never NULL. */
 const char *ws_cupti_text(CUptiResult result);
+
+/* What to do where the driver refuses profiling to this user. */
+extern const char ws_cupti_remedy_rights[];
 
 /* A CUPTI call failed: tell the report which, once per call and code. */
 void ws_cupti_complain(const char *code, const char *call, CUptiResult result, const char *remedy);

@@ -9,6 +9,7 @@
 #include "locate.h"
 #include "perf_library.h"
 #include "plan.h"
+#include "sampling.h"
 #include "spool.h"
 #include "state.h"
 #include "steady.h"
@@ -57,6 +58,7 @@ static struct {
     uint32_t driver_version;
     CUpti_SubscriberHandle subscriber;
     bool has_counters;
+    bool has_sampling;
     bool has_api;
     bool has_trace;
     bool has_timeline;
@@ -78,6 +80,10 @@ const char *ws_cupti_text(CUptiResult result)
         return text;
     return "no text";
 }
+
+const char ws_cupti_remedy_rights[] =
+    "Run as root or with CAP_SYS_ADMIN, or let an administrator set the driver option "
+    "NVreg_RestrictProfilingToAdminUsers=0 (RmProfilingAdminOnly: 0 in /proc/driver/nvidia/params).";
 
 void ws_cupti_complain(const char *code, const char *call, CUptiResult result, const char *remedy)
 {
@@ -208,7 +214,7 @@ static void bind_driver(void)
 /* Bind every call of cupti_api.def; false when one of BASE is missing (then *missing names it). */
 static bool bind_calls(void *library, const char **missing)
 {
-    enum { BASE, TRACE, COUNTERS, TIMELINE, EXTRA, FEATURES };
+    enum { BASE, TRACE, COUNTERS, TIMELINE, SAMPLING, EXTRA, FEATURES };
     const char *lacks[FEATURES] = {NULL};
 #define WS_CUPTI(feature, call)            \
     bind(library, #call, &ws_cupti.call);  \
@@ -222,6 +228,8 @@ static bool bind_calls(void *library, const char **missing)
     ws_cupti.missing_counters = lacks[COUNTERS];
     ws_cupti.has_timeline = !lacks[TIMELINE];
     ws_cupti.missing_timeline = lacks[TIMELINE];
+    ws_cupti.has_sampling = !lacks[SAMPLING];
+    ws_cupti.missing_sampling = lacks[SAMPLING];
     *missing = lacks[BASE];
     return !lacks[BASE];
 }
@@ -326,6 +334,22 @@ static void context_created(CUcontext context)
         ws_timeline_context_created(context, (CUdevice)device);
         ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     }
+    if (agent.has_sampling) {
+        int64_t from = ws_steady_ns();
+        ws_perf_library_need();
+        ws_sampling_start(context);
+        ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
+    }
+}
+
+static void context_destroyed(CUcontext context)
+{
+    if (ws_state_get() != WS_STATE_ON)
+        return;
+    if (agent.has_counters)
+        ws_counters_context_destroyed(context);
+    if (agent.has_sampling)
+        ws_sampling_stop(context);
 }
 
 static void CUPTIAPI on_callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
@@ -339,13 +363,16 @@ static void CUPTIAPI on_callback(void *unused, CUpti_CallbackDomain domain, CUpt
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
         if (agent.has_counters)
             ws_counters_callback(cbid, data);
+        if (agent.has_sampling)
+            ws_sampling_module_call(cbid, data);
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         const CUpti_ResourceData *resource = data;
         if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
             context_created(resource->context);
-        else if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING && agent.has_counters &&
-                 ws_state_get() == WS_STATE_ON)
-            ws_counters_context_destroyed(resource->context);
+        else if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+            context_destroyed(resource->context);
+        else if (cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED)
+            ws_sampling_module_loaded(resource->resourceDescriptor);
     }
 }
 
@@ -381,6 +408,23 @@ static bool enable_call_callbacks(void)
     return r == CUPTI_SUCCESS;
 }
 
+/* Callbacks of modules. */
+static bool enable_sampling_callbacks(void)
+{
+    CUpti_CallbackId resources[4];
+    CUpti_CallbackId calls[16];
+    size_t n = ws_sampling_resource_cbids(resources, sizeof resources / sizeof *resources);
+    size_t m = ws_sampling_driver_cbids(calls, sizeof calls / sizeof *calls);
+    CUptiResult r = CUPTI_SUCCESS;
+    for (size_t i = 0; i < n && r == CUPTI_SUCCESS; i++)
+        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
+    for (size_t i = 0; i < m && r == CUPTI_SUCCESS; i++)
+        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, calls[i]);
+    if (r != CUPTI_SUCCESS)
+        ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
+    return r == CUPTI_SUCCESS;
+}
+
 static bool start_callbacks(const struct ws_located *cupti)
 {
     char holder[128]; /* CUPTI wants at least 64 */
@@ -405,21 +449,26 @@ static bool start_callbacks(const struct ws_located *cupti)
         return false;
     }
     agent.has_timeline = ws_timeline_start();
-    agent.has_counters = !ws_timeline_is_wanted() && ws_counters_start();
+    agent.has_sampling = !ws_timeline_is_wanted() && ws_sampling_init() && enable_sampling_callbacks();
+    /* One of the three: two in one process hung or crashed it (seen on an H200). */
+    agent.has_counters = !ws_timeline_is_wanted() && ws_settings.stalls == WS_STALLS_COUNTERS && ws_counters_start();
     agent.has_api = ws_plan_has_api(ws_settings.set);
     if (!enable_call_callbacks()) {
         agent.has_counters = false;
         agent.has_api = false;
     }
-    if (agent.has_counters || agent.has_timeline)
+    if (agent.has_counters || agent.has_timeline || agent.has_sampling)
         ws_perf_library_start(cupti);
     return true;
 }
 
 static void tick(bool is_final)
 {
-    if (ws_state_get() != WS_STATE_OFF && atomic_load(&has_context))
+    if (ws_state_get() != WS_STATE_OFF && atomic_load(&has_context)) {
+        if (agent.has_sampling)
+            ws_sampling_drain(is_final);
         ws_activity_flush(is_final);
+    }
     if (ws_state_get() != WS_STATE_OFF)
         ws_timeline_tick(is_final);
 }

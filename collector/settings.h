@@ -19,6 +19,9 @@ enum ws_setting_type { WS_SETTING_TYPE_TEXT, WS_SETTING_TYPE_INT, WS_SETTING_TYP
 /* Values of the ENUM members, in the order of settings.def (a unit test holds them together). */
 enum ws_name_base { WS_NAME_FUNCTION, WS_NAME_DEMANGLED, WS_NAME_MANGLED };
 enum ws_replay_mode { WS_REPLAY_KERNEL, WS_REPLAY_ROTATE, WS_REPLAY_NONE };
+enum ws_stalls_setting { WS_STALLS_COUNTERS, WS_STALLS_PC };
+/* of `interval`: 0 = auto, else N + 1 of 2^(5+N) cycles */
+enum { WS_INTERVAL_AUTO = 0, WS_INTERVAL_FIRST_LOG2 = 4 };
 enum ws_log_setting { WS_LOG_OFF, WS_LOG_ERROR, WS_LOG_WARN, WS_LOG_INFO, WS_LOG_DEBUG };
 
 /* One row of settings.def. */

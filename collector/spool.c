@@ -226,14 +226,17 @@ static struct block *take_block(uint16_t type)
     return b;
 }
 
+_Static_assert(WS_REC_CUBIN < TYPES_MAX, "a type needs its place in spool.open");
+
 /* Close every open frame, in an order in which no record comes before what it refers to. */
 static void seal_all(void)
 {
     static const uint16_t order[] = {
-        WS_REC_HELLO,       WS_REC_RUN,    WS_REC_STRING,  WS_REC_DEVICE, WS_REC_CONTEXT,   WS_REC_COPY_CALL,
-        WS_REC_LAUNCH_CALL, WS_REC_KERNEL, WS_REC_MEMCPY,  WS_REC_MEMSET, WS_REC_API,       WS_REC_SYNC,
-        WS_REC_MEMORY,      WS_REC_UVM,    WS_REC_PROFILE, WS_REC_METRIC, WS_REC_PM_SERIES, WS_REC_PM_SAMPLES,
-        WS_REC_STATUS,      WS_REC_LOSS,   WS_REC_COST,    WS_REC_BYE};
+        WS_REC_HELLO,     WS_REC_RUN,         WS_REC_STRING,     WS_REC_DEVICE, WS_REC_CONTEXT,
+        WS_REC_COPY_CALL, WS_REC_LAUNCH_CALL, WS_REC_KERNEL,     WS_REC_MEMCPY, WS_REC_MEMSET,
+        WS_REC_API,       WS_REC_SYNC,        WS_REC_MEMORY,     WS_REC_UVM,    WS_REC_PROFILE,
+        WS_REC_METRIC,    WS_REC_PM_SERIES,   WS_REC_PM_SAMPLES, WS_REC_CUBIN,  WS_REC_PC_SAMPLING,
+        WS_REC_PC_SAMPLE, WS_REC_STATUS,      WS_REC_LOSS,       WS_REC_COST,   WS_REC_BYE};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         struct block *b = spool.open[order[i]];
         if (!b)
@@ -717,16 +720,11 @@ static void write_queue(struct block *queue)
     }
 }
 
-static void flush_once(bool is_final)
+/* Everything that is closed goes to disk. */
+static void write_sealed(void)
 {
     struct block *queue;
-    spool.config.tick(is_final);
     pthread_mutex_lock(&spool.lock);
-    emit_totals();
-    if (is_final) {
-        struct ws_rec_bye bye = {.ended_ns = ws_now_ns(), .records = spool.records, .dropped = spool.dropped};
-        (void)add_bye(&bye);
-    }
     seal_all();
     queue = spool.sealed_head;
     spool.sealed_head = NULL;
@@ -734,6 +732,27 @@ static void flush_once(bool is_final)
     spool.wants_flush = false;
     pthread_mutex_unlock(&spool.lock);
     write_queue(queue);
+}
+
+void ws_spool_write_now(void)
+{
+    pthread_mutex_lock(&spool.lock);
+    emit_totals();
+    pthread_mutex_unlock(&spool.lock);
+    write_sealed();
+}
+
+static void flush_once(bool is_final)
+{
+    spool.config.tick(is_final);
+    pthread_mutex_lock(&spool.lock);
+    emit_totals();
+    if (is_final) {
+        struct ws_rec_bye bye = {.ended_ns = ws_now_ns(), .records = spool.records, .dropped = spool.dropped};
+        (void)add_bye(&bye);
+    }
+    pthread_mutex_unlock(&spool.lock);
+    write_sealed();
 }
 
 static void wait_for_tick(void)

@@ -53,6 +53,9 @@ void ws_spool_count_loss(const char *kind, const char *reason, uint64_t count);
 /* Add to a running cost total ("profile", "flush", …; a string literal). */
 void ws_spool_add_cost(const char *what, uint64_t count, int64_t ns);
 
+/* Write now what has been added. Only from the tick, which may have something before it that does not come back. */
+void ws_spool_write_now(void);
+
 /* Last tick, everything written, BYE, segment renamed to .done. Waits at most timeout_ms for the
  * thread; false when it gave up (what was written stays valid). */
 bool ws_spool_finish(unsigned timeout_ms);

@@ -9,7 +9,7 @@
 /* What an older reader may pass over. */
 static bool is_optional(uint16_t type)
 {
-    return type == WS_REC_SIGNATURE || type == WS_REC_INSTRUCTION;
+    return type == WS_REC_SIGNATURE || type >= WS_REC_INSTRUCTION;
 }
 
 void ws_capture_seal(struct ws_capture_writer *w)

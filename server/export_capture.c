@@ -458,6 +458,45 @@ static int write_instructions(struct export *e)
     return err;
 }
 
+static int write_pc_sampling(void *state, const struct ws_pc_sampling_row *row)
+{
+    struct export *e = state;
+    return row->process_id == e->process_id ? ws_capture_put_pc_sampling(&e->w, &row->rec) : 0;
+}
+
+static int write_pc_sample(void *state, const struct ws_pc_sample_row *row)
+{
+    struct export *e = state;
+    struct ws_rec_pc_sample rec = {
+        .context = row->context, .cubin = row->cubin, .pc = row->pc, .samples = row->samples};
+    int err;
+    if (row->process_id != e->process_id)
+        return 0;
+    err = text_id(e, &e->calls, row->function_id, row->function, &rec.function);
+    if (err == 0)
+        err = text_id(e, &e->calls, row->reason_id, row->reason, &rec.reason);
+    return err == 0 ? ws_capture_put_pc_sample(&e->w, &rec) : err;
+}
+
+static int write_cubin(void *state, const struct ws_cubin_row *row)
+{
+    struct export *e = state;
+    struct ws_rec_cubin rec = {.crc = row->crc,
+                               .size = row->size,
+                               .offset = row->offset,
+                               .bytes = ws_text_n((const char *)row->bytes, row->length)};
+    return ws_capture_put_cubin(&e->w, &rec);
+}
+
+/* Code is the session's: the first process carries it. */
+static int write_pc_samples(struct export *e, bool is_first)
+{
+    int err = is_first ? ws_store_each_cubin(e->store, e->session_id, write_cubin, e) : 0;
+    if (err == 0)
+        err = ws_store_each_pc_sampling(e->store, e->session_id, write_pc_sampling, e);
+    return err == 0 ? ws_store_each_pc_sample(e->store, e->session_id, write_pc_sample, e) : err;
+}
+
 static int write_api(struct export *e, const uint8_t *at, uint32_t length)
 {
     struct ws_rec_api rec;
@@ -608,6 +647,8 @@ static int write_process(struct export *e, const struct ws_process_row *p, bool 
         err = write_instructions(e);
     if (err == 0)
         err = ws_store_each_pm_series(e->store, e->session_id, write_series, e);
+    if (err == 0)
+        err = write_pc_samples(e, is_first);
     if (err == 0)
         err = ws_store_each_host(e->store, e->session_id, write_host, e);
     if (err == 0)

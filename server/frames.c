@@ -784,6 +784,39 @@ static int take_instruction(struct ws_frames *in, const struct ws_rec_instructio
     return err == 0 ? ws_store_add_instruction(in->store, in->agent->process_id, e->kernel_id, opcode, file, rec) : err;
 }
 
+/* --- PC samples --- */
+
+static int take_pc_sampling(struct ws_frames *in, const struct ws_rec_pc_sampling *rec)
+{
+    return ws_store_put_pc_sampling(in->store, in->agent->process_id, rec);
+}
+
+static int take_pc_sample(struct ws_frames *in, const struct ws_rec_pc_sample *rec)
+{
+    int64_t function = 0;
+    int64_t reason = 0;
+    int err = find_text_row(in, rec->function, &function);
+    if (err == 0)
+        err = find_text_row(in, rec->reason, &reason);
+    if (err == 0 && (function == 0 || reason == 0)) {
+        book(in, "pc_sample", "name-lost", 1);
+        return 0;
+    }
+    return err == 0 ? ws_store_add_pc_sample(in->store, in->agent->process_id, function, reason, rec) : err;
+}
+
+static int take_cubin(struct ws_frames *in, const struct ws_rec_cubin *rec)
+{
+    bool is_kept = rec->bytes.length > 0;
+    if (is_kept
+            ? rec->size > WS_CUBIN_BYTES_MAX || rec->offset > rec->size || rec->bytes.length > rec->size - rec->offset
+            : rec->offset != 0) {
+        book(in, "cubin", "bad-record", 1);
+        return 0;
+    }
+    return ws_store_put_cubin(in->store, in->agent->session_id, rec);
+}
+
 /* --- the host --- */
 
 static int flush_host(struct ws_frames *in, uint16_t type)

@@ -4,19 +4,17 @@
 
 #include "../analyzer/err.h"
 #include "../collector/model/fatbin.h"
+#include "tool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define TEXT_MAX (1u << 20) /* of the answer */
+#define TIMEOUT_MS 120000u  /* a large program takes seconds */
 #define NAME_MAX_BYTES 4096
 
 /* --- the answer --- */
@@ -82,28 +80,6 @@ void ws_ptxas_fini(struct ws_ptxas *all)
 
 /* --- the program --- */
 
-static bool find_in(const char *folder, const char *rest, char *out, size_t cap)
-{
-    return folder && *folder && snprintf(out, cap, "%s%s/ptxas", folder, rest) < (int)cap && access(out, X_OK) == 0;
-}
-
-static bool find_ptxas(char *out, size_t cap)
-{
-    const char *path = getenv("PATH");
-    char folder[NAME_MAX_BYTES];
-    while (path && *path) {
-        size_t n = strcspn(path, ":");
-        if (n > 0 && n < sizeof folder) {
-            memcpy(folder, path, n);
-            folder[n] = 0;
-            if (find_in(folder, "", out, cap))
-                return true;
-        }
-        path += n + (path[n] == ':');
-    }
-    return find_in(getenv("CUDA_HOME"), "/bin", out, cap) || find_in("/usr/local/cuda", "/bin", out, cap);
-}
-
 /* ".target sm_90a" → "sm_90a". */
 static void read_target(const char *ptx, char out[32])
 {
@@ -119,61 +95,27 @@ static void read_target(const char *ptx, char out[32])
         snprintf(out, 32, "%.*s", (int)n, at);
 }
 
-/* What it prints on stdout and stderr, free() it; NULL when it could not be started. */
-static char *run_ptxas(const char *program, const char *file, const char *target, int *status)
-{
-    char *argv[] = {(char *)program, "-v", "-arch", (char *)target, (char *)file, "-o", "/dev/null", NULL};
-    posix_spawn_file_actions_t actions;
-    char *text = malloc(TEXT_MAX);
-    size_t n = 0;
-    int ends[2];
-    pid_t pid;
-    bool is_started;
-    if (!text || pipe2(ends, O_CLOEXEC) != 0) {
-        free(text);
-        return NULL;
-    }
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    is_started = posix_spawn(&pid, program, &actions, NULL, argv, environ) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    while (is_started && n < TEXT_MAX - 1) {
-        ssize_t got = read(ends[0], text + n, TEXT_MAX - 1 - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        n += (size_t)got;
-    }
-    close(ends[0]);
-    text[n] = 0;
-    while (is_started && waitpid(pid, status, 0) < 0 && errno == EINTR)
-        ;
-    if (is_started)
-        return text;
-    free(text);
-    return NULL;
-}
-
 int ws_ptxas_run(const char *ptx, size_t length, struct ws_ptxas *out)
 {
     char program[NAME_MAX_BYTES], file[] = "/tmp/warpsight-ptx-XXXXXX", target[32];
-    int fd, status = 0, err = -WS_EIO;
+    const char *const argv[] = {program, "-v", "-arch", target, file, "-o", "/dev/null", NULL};
+    struct ws_tool_run run = {
+        .argv = argv, .file = -1, .wants_stderr = true, .timeout_ms = TIMEOUT_MS, .most = TEXT_MAX};
+    int fd, err = -WS_EIO;
     char *text = NULL;
-    if (!find_ptxas(program, sizeof program))
+    size_t n = 0;
+    if (!ws_tool_find("ptxas", program, sizeof program))
         return -WS_ENOENT;
     read_target(ptx, target);
     fd = mkostemp(file, O_CLOEXEC);
     if (fd < 0)
         return -WS_EIO;
     if (write(fd, ptx, length) == (ssize_t)length)
-        text = run_ptxas(program, file, target, &status);
+        err = ws_tool_run(&run, &text, &n);
     close(fd);
     (void)unlink(file);
-    if (text)
-        err = status == 0 ? ws_ptxas_parse(text, out) : -WS_EUNSUP;
+    if (err == 0)
+        err = ws_ptxas_parse(text, out);
     free(text);
     return err;
 }

@@ -381,7 +381,7 @@ static int load_cost(void *state, const struct ws_cost_row *row)
 /* Work of the collector's own thread: the program does not wait for it. */
 static bool is_beside(const char *what)
 {
-    return strcmp(what, "flush") == 0;
+    return strcmp(what, "flush") == 0 || strcmp(what, "sampling") == 0;
 }
 
 static int warn_of_cost(struct loader *l, const struct costs *c)

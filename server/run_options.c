@@ -286,6 +286,43 @@ static int check_timeline(struct ws_run_options *o)
     return o->is_model ? REFUSE("--timeline-metrics needs a GPU: the model has no clock to sample by") : -1;
 }
 
+/* Whether the option of a setting was given; *name is that option. */
+static bool is_given(const struct ws_run_options *o, const char *variable, const char **name)
+{
+    const struct ws_setting *s = ws_setting_find(variable);
+    *name = s ? strstr(s->option, "--") : NULL;
+    return s && o->setting[s - ws_setting_table];
+}
+
+/* PC sampling and the other samplers exclude each other in a process, and it samples every launch. */
+static int check_stalls(const struct ws_run_options *o)
+{
+    static const char *const counters[] = {"WARPSIGHT_METRICS", "WARPSIGHT_REPLAY_MODE"};
+    static const char *const choices[] = {"WARPSIGHT_KERNEL", "WARPSIGHT_LAUNCH_SKIP", "WARPSIGHT_LAUNCH_COUNT",
+                                          "WARPSIGHT_EVERY"};
+    const char *stalls = value_of(o, "WARPSIGHT_STALLS");
+    const char *set = value_of(o, "WARPSIGHT_SET");
+    const char *name;
+    if (!stalls || strcmp(stalls, "pc") != 0) {
+        if (is_given(o, "WARPSIGHT_SAMPLING_INTERVAL", &name) && (stalls || !getenv("WARPSIGHT_STALLS")))
+            return REFUSE("%s is for --stalls pc", name);
+        return -1;
+    }
+    if (o->is_model)
+        return REFUSE("--stalls pc needs a GPU: the model counts instructions, it has no stalls");
+    if (set && !is_trace_only(set))
+        return REFUSE("--stalls pc excludes counters: with it, --set is trace or api, not %s", set);
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        if (is_given(o, counters[i], &name))
+            return REFUSE("--stalls pc excludes counters: leave %s out, or run once for each", name);
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (is_given(o, choices[i], &name))
+            return REFUSE("%s chooses launches for counters; --stalls pc samples every launch: report --kernel shows "
+                          "one",
+                          name);
+    return -1;
+}
+
 static int check_values(const struct ws_run_options *o)
 {
     static struct ws_plan plan; /* 60 KiB */
@@ -308,7 +345,7 @@ static int check_values(const struct ws_run_options *o)
         return REFUSE("--check: '%s' is no list of bounds, align, barrier, uninit, races, all", checks);
     if (o->is_csv && o->is_json)
         return REFUSE("--csv or --json, not both");
-    return -1;
+    return check_stalls(o);
 }
 
 static int set_own(struct ws_run_options *o, int which, const char *value)

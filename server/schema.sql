@@ -238,6 +238,42 @@ CREATE TABLE instruction (
     PRIMARY KEY (kernel_id, process_id, code, at, space, access)
 ) STRICT, WITHOUT ROWID;
 
+-- run --stalls pc; since schema 4. How a context was sampled: running totals, the last ones stand.
+CREATE TABLE pc_sampling (
+    process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    context    INTEGER NOT NULL,
+    period     INTEGER NOT NULL, -- a sample every 2^period cycles of a scheduler; 0 = not known
+    samples    INTEGER NOT NULL, -- all; those of pc_sample, and:
+    other      INTEGER NOT NULL, -- in kernels that are not the program's
+    dropped    INTEGER NOT NULL, -- by the hardware
+    PRIMARY KEY (process_id, context)
+) STRICT, WITHOUT ROWID;
+
+-- Samples at an instruction for one reason, under CUPTI's name of it: "…_not_issued" is a part of the same name
+-- without that ending. A function has them for all its launches, whatever their shape. Since schema 4.
+CREATE TABLE pc_sample (
+    process_id  INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    function_id INTEGER NOT NULL REFERENCES text(id), -- mangled
+    cubin       INTEGER NOT NULL, -- crc, 64 bits
+    pc          INTEGER NOT NULL, -- byte offset in the function
+    reason_id   INTEGER NOT NULL REFERENCES text(id),
+    context     INTEGER NOT NULL,
+    samples     INTEGER NOT NULL,
+    PRIMARY KEY (process_id, function_id, cubin, pc, reason_id, context)
+) STRICT, WITHOUT ROWID;
+
+-- Code that was loaded, once per session and crc, in parts: an ELF file with the line table of its functions. Of a
+-- session, so that nothing that is imported can take the place of what another one's samples mean. Since schema 4.
+CREATE TABLE cubin (
+    id         INTEGER PRIMARY KEY,
+    session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+    crc        INTEGER NOT NULL, -- 64 bits
+    size       INTEGER NOT NULL, -- of the whole
+    offset     INTEGER NOT NULL, -- of this part
+    bytes      BLOB NOT NULL,    -- empty at offset 0: it was too large to be kept
+    UNIQUE (session_id, crc, offset)
+) STRICT;
+
 CREATE TABLE status (
     id         INTEGER PRIMARY KEY,
     session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,

@@ -143,6 +143,31 @@ static const char schema[] =
       "k.block_x = me.block_x AND k.block_y = me.block_y AND k.block_z = me.block_z AND k.dynamic_smem_bytes = "                                                                 \
       "me.dynamic_smem_bytes WHERE me.id = ?1 AND EXISTS (SELECT 1 FROM instruction WHERE kernel_id = k.id) "                                                                    \
       "ORDER BY k.id <> me.id, s.id DESC LIMIT 1")                                                                                                                               \
+    X(PC_SAMPLING_PUT, "INSERT OR REPLACE INTO pc_sampling (process_id, context, period, samples, other, dropped) "                                                              \
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                                                                                                                        \
+    X(PC_SAMPLE_ADD, "INSERT INTO pc_sample (process_id, function_id, cubin, pc, reason_id, context, samples) VALUES "                                                           \
+                     "(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (process_id, function_id, cubin, pc, reason_id, "                                                                 \
+                     "context) DO UPDATE SET " SUM(samples))                                                                                                                     \
+    X(CUBIN_PUT, "INSERT OR IGNORE INTO cubin (session_id, crc, size, offset, bytes) VALUES (?1, ?2, ?3, ?4, ?5)")                                                               \
+    X(PC_SAMPLINGS,                                                                                                                                                              \
+      "SELECT process_id, context, period, samples, other, dropped FROM pc_sampling WHERE process_id IN "                                                                        \
+      "(SELECT id FROM process WHERE session_id = ?1) ORDER BY process_id, context")                                                                                             \
+    X(PC_SAMPLES,                                                                                                                                                                \
+      "SELECT process_id, function_id, f.text, cubin, pc, reason_id, r.text, context, samples FROM process p "                                                                   \
+      "JOIN pc_sample s ON s.process_id = p.id JOIN text f ON f.id = function_id JOIN text r ON r.id = reason_id "                                                               \
+      "WHERE p.session_id = ?1 ORDER BY process_id, function_id, cubin, pc, reason_id, context")                                                                                 \
+    X(PC_SAMPLES_OF,                                                                                                                                                             \
+      "SELECT 0, function_id, f.text, cubin, pc, reason_id, r.text, 0, min(sum(samples), 9007199254740992) "                                                                     \
+      "FROM kernel k JOIN text f ON f.text = k.mangled JOIN process p ON p.session_id = k.session_id JOIN pc_sample "                                                            \
+      "s ON "                                                                                                                                                                    \
+      "s.process_id = p.id AND s.function_id = f.id JOIN text r ON r.id = reason_id WHERE k.id = ?1 "                                                                            \
+      "GROUP BY cubin, pc, reason_id ORDER BY cubin, pc, r.text")                                                                                                                \
+    X(PC_SUMS,                                                                                                                                                                   \
+      "SELECT 0, function_id, f.text, 0, 0, reason_id, r.text, 0, min(sum(samples), 9007199254740992) FROM process p "                                                           \
+      "JOIN pc_sample s ON s.process_id = p.id JOIN text f ON f.id = function_id JOIN text r ON r.id = reason_id "                                                               \
+      "WHERE p.session_id = ?1 GROUP BY function_id, reason_id ORDER BY f.text, r.text")                                                                                         \
+    X(CUBINS, "SELECT crc, size, offset, bytes FROM cubin WHERE session_id = ?1 ORDER BY crc, offset")                                                                           \
+    X(CUBIN_PARTS, "SELECT size, offset, bytes FROM cubin WHERE session_id = ?1 AND crc = ?2 ORDER BY offset")                                                                   \
     X(STATUS_PUT, "INSERT INTO status (session_id, process_id, code, severity, message, remedy, count) "                                                                         \
                   "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session_id, ifnull(process_id, 0), code, "                                                                   \
                   "message) DO UPDATE SET severity = excluded.severity, remedy = excluded.remedy, "                                                                              \
@@ -481,7 +506,21 @@ static const char *const upgrades[] = {
     "NULL, UNIQUE (process_id, number)) STRICT; CREATE INDEX pm_series_session ON pm_series(session_id); CREATE TABLE "
     "pm_samples (id INTEGER PRIMARY KEY, series_id INTEGER NOT NULL REFERENCES pm_series(id) ON DELETE CASCADE, "
     "start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, n INTEGER NOT NULL CHECK (n > 0), data BLOB NOT NULL) STRICT; "
-    "CREATE INDEX pm_samples_series ON pm_samples(series_id, start_ns);",
+    "CREATE INDEX pm_samples_series ON pm_samples(series_id, start_ns);"
+    "CREATE TABLE pc_sampling (process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE, context INTEGER "
+    "NOT "
+    "NULL, period INTEGER NOT NULL, samples INTEGER NOT NULL, other INTEGER NOT NULL, dropped INTEGER NOT NULL, "
+    "PRIMARY "
+    "KEY (process_id, context)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE pc_sample (process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE, function_id INTEGER "
+    "NOT "
+    "NULL REFERENCES text(id), cubin INTEGER NOT NULL, pc INTEGER NOT NULL, reason_id INTEGER NOT NULL REFERENCES "
+    "text(id), context INTEGER NOT NULL, samples INTEGER NOT NULL, PRIMARY KEY (process_id, function_id, cubin, pc, "
+    "reason_id, context)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE cubin (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE, "
+    "crc "
+    "INTEGER NOT NULL, size INTEGER NOT NULL, offset INTEGER NOT NULL, bytes BLOB NOT NULL, UNIQUE (session_id, crc, "
+    "offset)) STRICT;",
 };
 
 static int upgrade(struct ws_store *s, int64_t version)
@@ -1189,6 +1228,25 @@ int ws_store_add_instruction(struct ws_store *store, int64_t process_id, int64_t
                rec->ideal_sectors, rec->wavefronts, rec->ideal_wavefronts);
 }
 
+int ws_store_put_pc_sampling(struct ws_store *store, int64_t process_id, const struct ws_rec_pc_sampling *rec)
+{
+    return run(store, S_PC_SAMPLING_PUT, "iiiqqq", process_id, (int64_t)rec->context, (int64_t)rec->period,
+               rec->samples, rec->other, rec->dropped);
+}
+
+int ws_store_add_pc_sample(struct ws_store *store, int64_t process_id, int64_t function_id, int64_t reason_id,
+                           const struct ws_rec_pc_sample *rec)
+{
+    return run(store, S_PC_SAMPLE_ADD, "iiuqiiq", process_id, function_id, rec->cubin, rec->pc, reason_id,
+               (int64_t)rec->context, rec->samples);
+}
+
+int ws_store_put_cubin(struct ws_store *store, int64_t session_id, const struct ws_rec_cubin *rec)
+{
+    return run(store, S_CUBIN_PUT, "iuqqb", session_id, rec->crc, rec->size, rec->offset,
+               (const void *)(rec->bytes.length > 0 ? rec->bytes.at : ""), (int)rec->bytes.length);
+}
+
 int ws_store_put_ceiling(struct ws_store *store, const struct ws_rec_ceiling *rec)
 {
     double clock_hz = isfinite(rec->clock_hz) && rec->clock_hz > 0 ? rec->clock_hz : 0;
@@ -1261,6 +1319,9 @@ CALL(device_row);
 CALL(kernel_row);
 CALL(profile_row);
 CALL(instruction_row);
+CALL(pc_sampling_row);
+CALL(pc_sample_row);
+CALL(cubin_row);
 CALL(metric_row);
 CALL(activity_chunk);
 CALL(host_chunk);
@@ -1604,6 +1665,134 @@ int ws_store_find_instructions(struct ws_store *store, int64_t kernel_id, int64_
         return err != 0 ? err : -WS_ENOENT;
     *found_id = place.kernel_id;
     *session_id = place.session_id;
+    return 0;
+}
+
+static int pc_sampling_of(sqlite3_stmt *st, void *state)
+{
+    struct call_pc_sampling_row *call = state;
+    struct ws_pc_sampling_row row = {
+        .process_id = sqlite3_column_int64(st, 0),
+        .rec = {.context = u32(st, 1),
+                .period = u32(st, 2),
+                .samples = u64(st, 3),
+                .other = u64(st, 4),
+                .dropped = u64(st, 5)},
+    };
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_pc_sampling(struct ws_store *store, int64_t session_id,
+                              int (*each)(void *state, const struct ws_pc_sampling_row *row), void *state)
+{
+    struct call_pc_sampling_row call = {each, state};
+    return each_row(store, S_PC_SAMPLINGS, session_id, pc_sampling_of, &call);
+}
+
+static int pc_sample_of(sqlite3_stmt *st, void *state)
+{
+    struct call_pc_sample_row *call = state;
+    struct ws_pc_sample_row row = {
+        .process_id = sqlite3_column_int64(st, 0),
+        .function_id = sqlite3_column_int64(st, 1),
+        .function = text(st, 2),
+        .cubin = u64(st, 3),
+        .pc = u64(st, 4),
+        .reason_id = sqlite3_column_int64(st, 5),
+        .reason = text(st, 6),
+        .context = u32(st, 7),
+        .samples = u64(st, 8),
+    };
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_pc_sample(struct ws_store *store, int64_t session_id,
+                            int (*each)(void *state, const struct ws_pc_sample_row *row), void *state)
+{
+    struct call_pc_sample_row call = {each, state};
+    return each_row(store, S_PC_SAMPLES, session_id, pc_sample_of, &call);
+}
+
+int ws_store_each_pc_sample_of(struct ws_store *store, int64_t kernel_id,
+                               int (*each)(void *state, const struct ws_pc_sample_row *row), void *state)
+{
+    struct call_pc_sample_row call = {each, state};
+    return each_row(store, S_PC_SAMPLES_OF, kernel_id, pc_sample_of, &call);
+}
+
+int ws_store_each_pc_sum(struct ws_store *store, int64_t session_id,
+                         int (*each)(void *state, const struct ws_pc_sample_row *row), void *state)
+{
+    struct call_pc_sample_row call = {each, state};
+    return each_row(store, S_PC_SUMS, session_id, pc_sample_of, &call);
+}
+
+static int cubin_of(sqlite3_stmt *st, void *state)
+{
+    struct call_cubin_row *call = state;
+    struct ws_cubin_row row = {.crc = u64(st, 0),
+                               .size = u64(st, 1),
+                               .offset = u64(st, 2),
+                               .bytes = sqlite3_column_blob(st, 3),
+                               .length = (size_t)sqlite3_column_bytes(st, 3)};
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_cubin(struct ws_store *store, int64_t session_id,
+                        int (*each)(void *state, const struct ws_cubin_row *row), void *state)
+{
+    struct call_cubin_row call = {each, state};
+    return each_row(store, S_CUBINS, session_id, cubin_of, &call);
+}
+
+/* The next part behind those that are there. */
+static int add_part(sqlite3_stmt *st, uint8_t **bytes, size_t *length, size_t *size)
+{
+    size_t offset = (size_t)sqlite3_column_int64(st, 1);
+    const void *part = sqlite3_column_blob(st, 2);
+    size_t n = (size_t)sqlite3_column_bytes(st, 2);
+    if (!*bytes) {
+        if (u64(st, 0) > WS_CUBIN_BYTES_MAX)
+            return -WS_ELIMIT;
+        *size = (size_t)u64(st, 0);
+        *bytes = malloc(*size + 1);
+    }
+    if (!*bytes)
+        return -WS_ENOMEM;
+    if (n == 0 && offset == 0)
+        return -WS_ELIMIT; /* not kept */
+    if (offset != *length || n > *size - *length || !part)
+        return -WS_ESHORT;
+    memcpy(*bytes + offset, part, n);
+    *length += n;
+    return 0;
+}
+
+int ws_store_get_cubin(struct ws_store *store, int64_t session_id, uint64_t crc, uint8_t **bytes, size_t *length)
+{
+    sqlite3_stmt *st = store->prepared[S_CUBIN_PARTS];
+    uint8_t *all = NULL;
+    size_t used = 0;
+    size_t size = 0;
+    int err = 0;
+    int rc = sqlite3_bind_int64(st, 1, session_id);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_int64(st, 2, (int64_t)crc);
+    if (rc != SQLITE_OK)
+        return fail(store, rc);
+    while (err == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
+        err = add_part(st, &all, &used, &size);
+    if (err == 0 && rc != SQLITE_DONE)
+        err = fail(store, rc);
+    done(store, S_CUBIN_PARTS);
+    if (err == 0)
+        err = !all ? -WS_ENOENT : used != size ? -WS_ESHORT : 0;
+    if (err != 0) {
+        free(all);
+        return err;
+    }
+    *bytes = all;
+    *length = used;
     return 0;
 }
 
@@ -2000,7 +2189,12 @@ static const char *const copies[] = {
     "INSERT INTO pm_samples SELECT * FROM src.pm_samples WHERE series_id IN (SELECT id FROM pm_series)",
     ("INSERT INTO text SELECT * FROM src.text WHERE EXISTS (SELECT 1 FROM host) OR id IN (SELECT opcode_id FROM "
      "src.instruction WHERE kernel_id IN (SELECT id FROM kernel) UNION SELECT file_id FROM src.instruction WHERE "
-     "kernel_id IN (SELECT id FROM kernel))"),
+     "kernel_id IN (SELECT id FROM kernel) UNION SELECT function_id FROM src.pc_sample WHERE process_id IN (SELECT id "
+     "FROM "
+     "process) UNION SELECT reason_id FROM src.pc_sample WHERE process_id IN (SELECT id FROM process))"),
+    "INSERT INTO pc_sampling SELECT * FROM src.pc_sampling WHERE process_id IN (SELECT id FROM process)",
+    "INSERT INTO pc_sample SELECT * FROM src.pc_sample WHERE process_id IN (SELECT id FROM process)",
+    "INSERT INTO cubin SELECT * FROM src.cubin WHERE session_id = ?1",
     "INSERT INTO instruction SELECT * FROM src.instruction WHERE kernel_id IN (SELECT id FROM kernel)",
     "INSERT INTO profile SELECT * FROM src.profile WHERE session_id = ?1",
     ("INSERT INTO metric_key SELECT * FROM src.metric_key WHERE id IN (SELECT m.key_id FROM src.metric m, profile p "

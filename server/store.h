@@ -149,6 +149,13 @@ int ws_store_put_pm_series(struct ws_store *store, int64_t session_id, int64_t p
                            const struct ws_rec_pm_series *rec);
 int ws_store_add_pm_samples(struct ws_store *store, int64_t process_id, const struct ws_rec_pm_samples *rec);
 
+/* Of PC sampling. Samples are added to those that the process told of that place, reason and context before; a part of
+ * a cubin that is there already stays as it is. */
+int ws_store_put_pc_sampling(struct ws_store *store, int64_t process_id, const struct ws_rec_pc_sampling *rec);
+int ws_store_add_pc_sample(struct ws_store *store, int64_t process_id, int64_t function_id, int64_t reason_id,
+                           const struct ws_rec_pc_sample *rec);
+int ws_store_put_cubin(struct ws_store *store, int64_t session_id, const struct ws_rec_cubin *rec);
+
 /* process_id 0: of the session as a whole. */
 int ws_store_put_status(struct ws_store *store, int64_t session_id, int64_t process_id,
                         const struct ws_rec_status *rec);
@@ -264,6 +271,44 @@ int ws_store_each_instruction(struct ws_store *store, int64_t kernel_id,
 /* The kernel whose instructions tell of this one: itself, else one of the same signature in the newest session that
  * has any. -WS_ENOENT: nothing is known of its instructions. */
 int ws_store_find_instructions(struct ws_store *store, int64_t kernel_id, int64_t *found_id, int64_t *session_id);
+
+struct ws_pc_sampling_row {
+    int64_t process_id;
+    struct ws_rec_pc_sampling rec;
+};
+/* By process and context. */
+int ws_store_each_pc_sampling(struct ws_store *store, int64_t session_id,
+                              int (*each)(void *state, const struct ws_pc_sampling_row *row), void *state);
+
+struct ws_pc_sample_row {
+    int64_t process_id, function_id, reason_id; /* ids of texts */
+    const char *function, *reason;
+    uint64_t cubin, pc, samples;
+    uint32_t context;
+};
+/* By process, function, cubin, pc, reason. */
+int ws_store_each_pc_sample(struct ws_store *store, int64_t session_id,
+                            int (*each)(void *state, const struct ws_pc_sample_row *row), void *state);
+/* Of one kernel's function, whatever its launch shape, summed over processes and contexts (0): by cubin, pc, reason. */
+int ws_store_each_pc_sample_of(struct ws_store *store, int64_t kernel_id,
+                               int (*each)(void *state, const struct ws_pc_sample_row *row), void *state);
+/* Of all functions, summed over their places (0): by function, reason. */
+int ws_store_each_pc_sum(struct ws_store *store, int64_t session_id,
+                         int (*each)(void *state, const struct ws_pc_sample_row *row), void *state);
+
+struct ws_cubin_row {
+    uint64_t crc, size, offset;
+    const uint8_t *bytes; /* [length] */
+    size_t length;
+};
+/* Parts of the session's code, by crc and offset. */
+int ws_store_each_cubin(struct ws_store *store, int64_t session_id,
+                        int (*each)(void *state, const struct ws_cubin_row *row), void *state);
+/* The largest that is read: the collector keeps smaller ones. */
+#define WS_CUBIN_BYTES_MAX ((size_t)64 << 20)
+/* One whole; free() *bytes.
+ *   errors  -WS_ENOENT there is none; -WS_ELIMIT it was too large to be kept; -WS_ESHORT a part of it is lost */
+int ws_store_get_cubin(struct ws_store *store, int64_t session_id, uint64_t crc, uint8_t **bytes, size_t *length);
 
 struct ws_activity_chunk {
     int64_t id;

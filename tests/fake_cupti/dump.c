@@ -12,6 +12,10 @@
 
 static void print_text(const char *field, struct ws_text t)
 {
+    if (strcmp(field, "bytes") == 0) { /* a cubin's: no text */
+        printf(" length=%" PRIu32, t.length);
+        return;
+    }
     printf(" %s=", field);
     if (strcmp(field, "data") == 0) {
         for (uint32_t i = 0; i < t.length; i++)

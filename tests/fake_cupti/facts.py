@@ -32,7 +32,8 @@ def parse(line):
 
 
 facts = {k: [] for k in ("hello", "run", "device", "context", "kernel", "memcpy", "memset", "profile", "status",
-                         "loss", "cost", "bye", "bad", "api", "sync", "memory", "copy_call", "launch_call", "pm_series", "pm_samples")}
+                         "loss", "cost", "bye", "bad", "api", "sync", "memory", "copy_call", "launch_call", "pm_series", "pm_samples",
+                         "pc_sampling", "pc_sample", "cubin")}
 strings, profiles, series = {}, {}, {}
 for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():
     if line.startswith(("bad", "unknown")):
@@ -49,6 +50,8 @@ for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():
     elif kind in facts:
         if kind in ("kernel", "profile", "api"):
             r["name"] = strings[r["name"]]
+        if kind == "pc_sample":
+            r["function"], r["reason"] = strings[r["function"]], strings[int(r["reason"])]
         if "start_ns" in r:  # jq's numbers are doubles: the difference must be made here
             r["took_ns"] = r["end_ns"] - r["start_ns"]
         if kind == "pm_series":

@@ -114,6 +114,7 @@ struct fake_hooks {
     void (*sync)(const struct fake_sync *sync);
     void (*memory)(const struct fake_memory *memory);
     void (*context)(bool is_created, struct CUctx_st *context);
+    void (*module)(struct CUctx_st *context); /* one was loaded */
 };
 
 /* Exported by the fake driver for the fake CUPTI. */

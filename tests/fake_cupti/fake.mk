@@ -7,6 +7,8 @@ $(FAKE)/libcuda.so.1: $(call fake_obj,fake_cuda.c)
 	$(call msg,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,libcuda.so.1 $^ -ldl -o $@
 
+$(call fake_obj,fake_cupti.c): tests/fake_cupti/sampled.cubin
+
 $(FAKE)/libcupti.so.13: $(call fake_obj,fake_cupti.c) $(FAKE)/libcuda.so.1
 	$(call msg,LD,$@)
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-soname,libcupti.so.13 -Wl,-rpath,'$$ORIGIN' $^ -ldl -o $@

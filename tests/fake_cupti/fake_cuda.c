@@ -437,10 +437,13 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 
 /* --- modules --- */
 
-CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
+static CUresult do_module_load(struct fake_call *call, void *state)
 {
-    const struct fake_image *table = image;
+    cuModuleLoadData_params *p = state;
+    const struct fake_hooks *h = atomic_load(&hooks);
+    const struct fake_image *table = p->image;
     struct CUmod_st *m;
+    (void)call;
     if (!current)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (table->magic != FAKE_IMAGE_MAGIC)
@@ -451,14 +454,29 @@ CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
     m->count = table->count;
     for (uint32_t i = 0; i < table->count; i++)
         m->function[i].kernel = &table->kernel[i];
-    *module = m;
+    if (h)
+        h->module(current);
+    *p->module = m;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
+{
+    cuModuleLoadData_params p = {module, image};
+    return traced(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, "cuModuleLoadData", &p, NULL, do_module_load, &p);
+}
+
+static CUresult do_module_unload(struct fake_call *call, void *state)
+{
+    (void)call;
+    free(((cuModuleUnload_params *)state)->hmod);
     return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuModuleUnload(CUmodule module)
 {
-    free(module);
-    return CUDA_SUCCESS;
+    cuModuleUnload_params p = {module};
+    return traced(CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, "cuModuleUnload", &p, NULL, do_module_unload, &p);
 }
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)

@@ -12,11 +12,15 @@
  *   FAKE_CUPTI_SECOND_PASS=METRIC,…     a config with one of these needs a pass more
  *   FAKE_CUPTI_HOLDER=NAME              another tool holds the subscription
  *   FAKE_CUPTI_DROP=N                   N records were dropped
+ *   FAKE_CUPTI_SAMPLES_LOST=N           PC sampling: the hardware drops N samples a launch
+ *   FAKE_CUPTI_FOLDER=/tmp/ws-sampled-…  PC sampling: the folder that the code's line table names (22 bytes)
+ *   FAKE_CUPTI_MODULE_MS=N              loading or unloading a module takes so long
  * Values are those of fake.h's tables. Nothing of this comes from NVIDIA's library but the declarations. */
 #define CUPTI_LIB
 #include "fake.h"
 
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -169,10 +173,12 @@ static void on_copy(const struct fake_copy *copy);
 static void on_sync(const struct fake_sync *sync);
 static void on_memory(const struct fake_memory *memory);
 static void on_context(bool is_created, struct CUctx_st *context);
+static void on_module(struct CUctx_st *context);
+static void note_module_call(bool is_exit, uint32_t cbid);
 
 static void hook_driver(void)
 {
-    static const struct fake_hooks hooks = {on_call, on_launch, on_copy, on_sync, on_memory, on_context};
+    static const struct fake_hooks hooks = {on_call, on_launch, on_copy, on_sync, on_memory, on_context, on_module};
     fake_cuda_set_hooks(&hooks);
 }
 
@@ -202,8 +208,12 @@ static void on_call(bool is_exit, struct fake_call *call)
                                .correlationId = call->correlation};
     if (is_exit)
         record_call(call);
+    if (is_exit)
+        note_module_call(true, call->cbid);
     if (s && atomic_load(&s->driver[call->cbid]))
         call_back(CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &data);
+    if (!is_exit)
+        note_module_call(false, call->cbid);
 }
 
 static void on_context(bool is_created, struct CUctx_st *context)
@@ -864,6 +874,7 @@ struct CUpti_RangeProfiler_Object {
 
 static pthread_mutex_t profiler_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUpti_RangeProfiler_Object *profilers;
+static bool is_sampling_anywhere(void);
 
 CUptiResult CUPTIAPI cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
 {
@@ -882,6 +893,8 @@ CUptiResult CUPTIAPI cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params 
     for (struct CUpti_RangeProfiler_Object *other = profilers; other; other = other->next)
         if (other->context == p->ctx)
             note("violation: Enable twice on a context");
+    if (is_sampling_anywhere())
+        note("violation: range profiler and PC sampling in one process");
     o->next = profilers;
     profilers = o;
     pthread_mutex_unlock(&profiler_lock);
@@ -1127,6 +1140,348 @@ CUptiResult CUPTIAPI cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_Ev
     return CUPTI_SUCCESS;
 }
 
+/* --- PC sampling: the same samples with every launch --- */
+
+/* sampled.cubin, which the line below puts in here: 9184 bytes of nvcc's. */
+__asm__(".section .rodata\n.balign 8\nfake_cubin:\n.incbin \"tests/fake_cupti/sampled.cubin\"\nfake_cubin_end:\n.byte "
+        "0\n.text\n");
+extern const char fake_cubin[] __attribute__((visibility("hidden")));
+extern const char fake_cubin_end[] __attribute__((visibility("hidden")));
+#define FOLDER "/tmp/ws-sampled-000000"
+
+static const char *const reasons[] = {
+    "barrier",          "branch_resolving",   "dispatch_stall",   "drain",        "imc_miss",     "lg_throttle",
+    "long_scoreboard",  "math_pipe_throttle", "membar",           "mio_throttle", "misc",         "no_instructions",
+    "not_selected",     "selected",           "short_scoreboard", "sleeping",     "tex_throttle", "wait",
+    "warpgroup_arrive",
+};
+#define REASONS (sizeof reasons / sizeof *reasons)
+#define REASON_FIRST 1 /* CUPTI's indices need not begin at 0 */
+
+/* What one launch leaves behind. Lines of sampled.cu: 0xf0 10 (inlined at 17), 0x110 17, 0x120 18, 0x130 and 0x150 19.
+ */
+static const struct fake_sample {
+    const char *kernel;
+    uint32_t pc;
+    const char *reason;
+    uint32_t samples, not_issued;
+} fake_samples[] = {
+    {"_Z9transposePKfPf", 0x0f0, "long_scoreboard", 30, 25},
+    {"_Z9transposePKfPf", 0x110, "mio_throttle", 6, 4},
+    {"_Z9transposePKfPf", 0x120, "barrier", 20, 19},
+    {"_Z9transposePKfPf", 0x130, "mio_throttle", 40, 30},
+    {"_Z9transposePKfPf", 0x130, "selected", 4, 0},
+    {"_Z9transposePKfPf", 0x150, "short_scoreboard", 100, 90},
+    {"_Z6vecaddPKfS0_Pf", 0x010, "no_instructions", 8, 8},
+    {"_Z6vecaddPKfS0_Pf", 0x040, "selected", 2, 0},
+    {"_Z6vecaddPKfS0_Pf", 0x0e0, "long_scoreboard", 50, 45},
+    {"_Z5scaleIfEvPT_", 0x000, "wait", 5, 2}, /* of code that is in no module we are told of */
+};
+#define SAMPLES (sizeof fake_samples / sizeof *fake_samples)
+#define OTHER_SAMPLES 7 /* a launch, of kernels that are not the program's */
+#define UNKNOWN_CRC 0x5ca1eu
+
+static struct sampler {
+    struct CUctx_st *context; /* NULL = free */
+    bool is_configured;
+    uint32_t period;
+    CUpti_PCSamplingData *late;
+    uint64_t launches[SAMPLES], late_launches[SAMPLES]; /* decoded, and not yet */
+    uint64_t other, lost;
+} samplers[16];
+static pthread_mutex_t sampling_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint module_calls;
+
+static char *cubin(size_t *size)
+{
+    static char copy[16384];
+    const char *folder = getenv("FAKE_CUPTI_FOLDER");
+    char *at;
+    *size = (size_t)(fake_cubin_end - fake_cubin);
+    if (*size > sizeof copy)
+        abort();
+    memcpy(copy, fake_cubin, *size);
+    if (folder && strlen(folder) == strlen(FOLDER))
+        for (at = copy; (at = memmem(at, *size - (size_t)(at - copy), FOLDER, strlen(FOLDER))) != NULL; at++)
+            memcpy(at, folder, strlen(FOLDER));
+    return copy;
+}
+
+static uint64_t crc_of(const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ at[i]) * 0x100000001b3u;
+    return h >> 32; /* CUPTI's has 32 bits */
+}
+
+static bool is_module_call(uint32_t cbid)
+{
+    return cbid == CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData || cbid == CUPTI_DRIVER_TRACE_CBID_cuModuleUnload;
+}
+
+/* GetData beside such a call was seen to crash: from after our enter callback until before that of the exit. */
+static void note_module_call(bool is_exit, uint32_t cbid)
+{
+    const char *ms = getenv("FAKE_CUPTI_MODULE_MS");
+    struct timespec t = {0, ms ? atol(ms) * 1000000 : 0};
+    if (!is_module_call(cbid))
+        return;
+    if (is_exit) {
+        atomic_fetch_sub(&module_calls, 1);
+        return;
+    }
+    atomic_fetch_add(&module_calls, 1);
+    nanosleep(&t, NULL);
+}
+
+static void on_module(struct CUctx_st *context)
+{
+    struct CUpti_Subscriber_st *s = atomic_load(&subscriber);
+    CUpti_ModuleResourceData module = {.moduleId = 1};
+    CUpti_ResourceData data = {.context = context, .resourceDescriptor = &module};
+    module.pCubin = cubin(&module.cubinSize);
+    if (s && atomic_load(&s->resource[CUPTI_CBID_RESOURCE_MODULE_LOADED]))
+        call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &data);
+}
+
+static struct sampler *sampler_of(const struct CUctx_st *context)
+{
+    for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++)
+        if (samplers[i].context == context)
+            return &samplers[i];
+    return NULL;
+}
+
+static bool is_sampling_anywhere(void)
+{
+    bool is_there = false;
+    pthread_mutex_lock(&sampling_lock);
+    for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++)
+        is_there = is_there || samplers[i].context;
+    pthread_mutex_unlock(&sampling_lock);
+    return is_there;
+}
+
+/* The launch before is decoded now; this one is by the next, or by Disable. */
+static void sample_launch(const struct fake_launch *l)
+{
+    const char *lost = getenv("FAKE_CUPTI_SAMPLES_LOST");
+    struct sampler *s;
+    pthread_mutex_lock(&sampling_lock);
+    s = sampler_of(l->context);
+    for (size_t i = 0; s && s->is_configured && i < SAMPLES; i++) {
+        s->launches[i] += s->late_launches[i];
+        s->late_launches[i] = strcmp(fake_samples[i].kernel, l->kernel->name) == 0;
+    }
+    if (s && s->is_configured) {
+        s->other += OTHER_SAMPLES;
+        s->lost += lost ? strtoul(lost, NULL, 10) : 0;
+    }
+    pthread_mutex_unlock(&sampling_lock);
+}
+
+/* The params of this API have "size", not "structSize". */
+#define CHECK_SAMPLING(p, size_wanted)                                                         \
+    do {                                                                                       \
+        if (!(p) || (p)->size != (size_wanted) || (p)->pPriv != NULL)                          \
+            REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "%s: wrong size or pPriv is set", __func__); \
+    } while (0)
+
+CUptiResult CUPTIAPI cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
+{
+    struct sampler *s;
+    ENTER(cuptiPCSamplingEnable);
+    CHECK_SAMPLING(p, CUpti_PCSamplingEnableParamsSize);
+    pthread_mutex_lock(&profiler_lock);
+    if (profilers)
+        note("violation: range profiler and PC sampling in one process");
+    pthread_mutex_unlock(&profiler_lock);
+    pthread_mutex_lock(&sampling_lock);
+    if (sampler_of(p->ctx))
+        note("violation: PC sampling enabled twice on a context");
+    s = sampler_of(NULL);
+    if (s)
+        *s = (struct sampler){.context = p->ctx, .period = 14};
+    pthread_mutex_unlock(&sampling_lock);
+    return s ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
+}
+
+CUptiResult CUPTIAPI cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *p)
+{
+    ENTER(cuptiPCSamplingGetNumStallReasons);
+    CHECK_SAMPLING(p, CUpti_PCSamplingGetNumStallReasonsParamsSize);
+    if (!sampler_of(p->ctx))
+        REFUSE(CUPTI_ERROR_INVALID_OPERATION, "stall reasons before Enable");
+    *p->numStallReasons = 2 * REASONS;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *p)
+{
+    ENTER(cuptiPCSamplingGetStallReasons);
+    CHECK_SAMPLING(p, CUpti_PCSamplingGetStallReasonsParamsSize);
+    if (p->numStallReasons != 2 * REASONS)
+        REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "room for %zu stall reasons", p->numStallReasons);
+    for (uint32_t i = 0; i < 2 * REASONS; i++) {
+        p->stallReasonIndex[i] = REASON_FIRST + i;
+        snprintf(p->stallReasons[i], CUPTI_STALL_REASON_STRING_SIZE, "smsp__pcsamp_warps_issue_stalled_%s%s",
+                 reasons[i / 2], i % 2 ? "_not_issued" : "");
+    }
+    return CUPTI_SUCCESS;
+}
+
+static bool is_buffer(const CUpti_PCSamplingData *d)
+{
+    return d && d->size == sizeof *d && d->pPcData && d->collectNumPcs > 0 && d->pPcData[0].stallReason &&
+           d->pPcData[0].size == sizeof d->pPcData[0];
+}
+
+static CUptiResult set_one(struct sampler *s, const CUpti_PCSamplingConfigurationInfo *info)
+{
+    switch (info->attributeType) {
+    case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE:
+        return info->attributeData.collectionModeData.collectionMode == CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS
+                   ? CUPTI_SUCCESS
+                   : CUPTI_ERROR_NOT_SUPPORTED;
+    case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD:
+        s->period = info->attributeData.samplingPeriodData.samplingPeriod;
+        return s->period >= 5 && s->period <= 31 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+    case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER:
+        s->late = info->attributeData.samplingDataBufferData.samplingDataBuffer;
+        return is_buffer(s->late) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
+    default:
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    }
+}
+
+CUptiResult CUPTIAPI cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams *p)
+{
+    CUptiResult r = CUPTI_SUCCESS;
+    struct sampler *s;
+    ENTER(cuptiPCSamplingSetConfigurationAttribute);
+    CHECK_SAMPLING(p, CUpti_PCSamplingConfigurationInfoParamsSize);
+    pthread_mutex_lock(&sampling_lock);
+    s = sampler_of(p->ctx);
+    for (size_t i = 0; s && i < p->numAttributes && r == CUPTI_SUCCESS; i++)
+        r = set_one(s, &p->pPCSamplingConfigurationInfo[i]);
+    if (s && r == CUPTI_SUCCESS)
+        s->is_configured = true;
+    pthread_mutex_unlock(&sampling_lock);
+    if (!s || r != CUPTI_SUCCESS)
+        REFUSE(s ? r : CUPTI_ERROR_INVALID_OPERATION, "PC sampling configured wrongly or before Enable");
+    return r;
+}
+
+CUptiResult CUPTIAPI cuptiPCSamplingGetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams *p)
+{
+    const struct sampler *s;
+    ENTER(cuptiPCSamplingGetConfigurationAttribute);
+    CHECK_SAMPLING(p, CUpti_PCSamplingConfigurationInfoParamsSize);
+    s = sampler_of(p->ctx);
+    if (!s || p->numAttributes != 1 ||
+        p->pPCSamplingConfigurationInfo->attributeType != CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    p->pPCSamplingConfigurationInfo->attributeData.samplingPeriodData.samplingPeriod = s->period;
+    return CUPTI_SUCCESS;
+}
+
+static void put_pc(CUpti_PCSamplingPCData *pc, size_t i, uint64_t launches, bool is_new)
+{
+    const struct fake_sample *f = &fake_samples[i];
+    uint32_t reason = 0;
+    size_t size;
+    const char *bytes = cubin(&size);
+    while (strcmp(reasons[reason], f->reason) != 0)
+        reason++;
+    if (is_new) {
+        pc->cubinCrc = strcmp(f->kernel, "_Z5scaleIfEvPT_") == 0 ? UNKNOWN_CRC : crc_of(bytes, size);
+        pc->pcOffset = f->pc;
+        pc->functionName = (char *)(uintptr_t)f->kernel;
+        pc->stallReasonCount = 0;
+    }
+    pc->stallReason[pc->stallReasonCount++] =
+        (CUpti_PCSamplingStallReason){REASON_FIRST + 2 * reason, (uint32_t)(launches * f->samples)};
+    if (f->not_issued > 0)
+        pc->stallReason[pc->stallReasonCount++] =
+            (CUpti_PCSamplingStallReason){REASON_FIRST + 2 * reason + 1, (uint32_t)(launches * f->not_issued)};
+}
+
+/* What is there, as far as the buffer holds it; rows of one PC are one record. */
+static void hand_over(struct sampler *s, CUpti_PCSamplingData *d)
+{
+    d->totalNumPcs = d->remainingNumPcs = 0;
+    d->totalSamples = s->other + s->lost;
+    d->nonUsrKernelsTotalSamples = s->other;
+    d->droppedSamples = s->lost;
+    s->other = s->lost = 0;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        const struct fake_sample *f = &fake_samples[i];
+        bool is_new;
+        if (s->launches[i] == 0)
+            continue;
+        is_new = i == 0 || f->pc != f[-1].pc || strcmp(f->kernel, f[-1].kernel) != 0 || d->totalNumPcs == 0;
+        if (is_new && d->totalNumPcs == d->collectNumPcs) {
+            d->remainingNumPcs++;
+            continue;
+        }
+        d->totalNumPcs += is_new;
+        put_pc(&d->pPcData[d->totalNumPcs - 1], i, s->launches[i], is_new);
+        d->totalSamples += s->launches[i] * f->samples;
+        s->launches[i] = 0;
+    }
+}
+
+CUptiResult CUPTIAPI cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
+{
+    CUpti_PCSamplingData *d;
+    struct sampler *s;
+    ENTER(cuptiPCSamplingGetData);
+    CHECK_SAMPLING(p, CUpti_PCSamplingGetDataParamsSize);
+    d = p->pcSamplingData;
+    if (!is_buffer(d))
+        REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "GetData: no good buffer");
+    pthread_mutex_lock(&sampling_lock);
+    s = sampler_of(p->ctx);
+    if (s)
+        hand_over(s, d);
+    pthread_mutex_unlock(&sampling_lock);
+    if (atomic_load(&module_calls) > 0)
+        note("violation: GetData while a module is being loaded or unloaded");
+    if (!s)
+        REFUSE(CUPTI_ERROR_INVALID_OPERATION, "GetData without PC sampling");
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
+{
+    struct sampler *s;
+    ENTER(cuptiPCSamplingDisable);
+    CHECK_SAMPLING(p, CUpti_PCSamplingDisableParamsSize);
+    pthread_mutex_lock(&sampling_lock);
+    s = sampler_of(p->ctx);
+    for (size_t i = 0; s && i < SAMPLES; i++)
+        s->launches[i] += s->late_launches[i];
+    if (s && s->late)
+        hand_over(s, s->late);
+    if (s)
+        s->context = NULL;
+    pthread_mutex_unlock(&sampling_lock);
+    if (!s)
+        REFUSE(CUPTI_ERROR_INVALID_OPERATION, "Disable without PC sampling");
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
+{
+    ENTER(cuptiGetCubinCrc);
+    if (!p || p->size != CUpti_GetCubinCrcParamsSize || !p->cubin || p->cubinSize == 0)
+        REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "cuptiGetCubinCrc: wrong size or no cubin");
+    p->cubinCrc = crc_of(p->cubin, p->cubinSize);
+    return CUPTI_SUCCESS;
+}
+
 static void on_launch(const struct fake_launch *l)
 {
     bool is_replayed = false;
@@ -1142,5 +1497,6 @@ static void on_launch(const struct fake_launch *l)
     }
     pthread_mutex_unlock(&profiler_lock);
     pm_note_launch(l);
+    sample_launch(l);
     record_kernel(l, is_replayed);
 }

@@ -160,8 +160,8 @@ claim "killed: what was finished is there" '(.kernel | length == 6) and .bye == 
 quiet=" cuptiSubscribe cuptiGetCallbackName cuptiGetVersion cuptiGetResultString cuptiGetContextId cuptiGetStreamIdEx cuptiProfilerHostDeinitialize cuptiRangeProfilerDisable cuptiActivityGetNumDroppedRecords cuptiActivityDisable cuptiGetDeviceId cuptiProfilerHostGetMetricProperties cuptiActivityGetNextRecord cuptiDeviceGetChipName "
 codes=(15 35 999) # not initialised, no rights, unknown; 39 would be another subscriber
 turn=0
-# Those of PM sampling: test_timeline.sh.
-for call in $(grep -v TIMELINE, collector/cupti_api.def | grep -o 'cupti[A-Za-z_0-9]*)' | tr -d ')'); do
+# Those of PM sampling: test_timeline.sh; of PC sampling: test_sampling.sh.
+for call in $(grep -v 'TIMELINE,\|SAMPLING,\|PCSampling' collector/cupti_api.def | grep -o 'cupti[A-Za-z_0-9]*)' | tr -d ')'); do
     code=${codes[$((turn++ % 3))]}
     FAKE_CUPTI_FAIL=$call:$code WARPSIGHT_SET=core,memory,stalls,api profile basic 12
     if [ "$(cat "$scratch/status")" != 12 ] || ! cmp -s "$scratch/out" "$scratch/plain.out" || ! cmp -s "$scratch/err" "$scratch/plain.err"; then

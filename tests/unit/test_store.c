@@ -186,7 +186,8 @@ TEST(a_newer_database_is_refused_and_left_alone)
 }
 
 /* What makes today's schema the older one: schema.sql says since when a thing is there. */
-#define TO_SCHEMA_3 "DROP TABLE pm_samples; DROP TABLE pm_series; "
+#define TO_SCHEMA_3 \
+    "DROP TABLE pm_samples; DROP TABLE pm_series; DROP TABLE pc_sampling; DROP TABLE pc_sample; DROP TABLE cubin; "
 static const char to_schema_3[] = TO_SCHEMA_3 "PRAGMA user_version = 3";
 static const char to_schema_2[] = TO_SCHEMA_3 "DROP TABLE instruction; PRAGMA user_version = 2";
 static const char to_schema_1[] =
@@ -335,6 +336,107 @@ TEST(what_instructions_did_adds_up_and_stands_for_the_same_launch_in_other_sessi
     ws_store_close(copy);
     CHECK_INT(ws_store_delete_session(s, session), 0);
     CHECK_INT(ws_store_find_instructions(s, alike, &found, &session), -WS_ENOENT);
+    ws_store_close(s);
+}
+
+struct sampled {
+    unsigned rows;
+    uint64_t samples, most;
+};
+
+static int count_sample(void *state, const struct ws_pc_sample_row *row)
+{
+    struct sampled *t = state;
+    t->rows++;
+    t->samples += row->samples;
+    t->most = row->samples > t->most ? row->samples : t->most;
+    CHECK_STR(row->function, "_Z1kPf");
+    CHECK_STR(row->reason, "stalled_wait");
+    return 0;
+}
+
+static struct sampled samples_of(struct ws_store *s, int64_t kernel)
+{
+    struct sampled t = {0, 0, 0};
+    CHECK_INT(ws_store_each_pc_sample_of(s, kernel, count_sample, &t), 0);
+    return t;
+}
+
+TEST(pc_samples_add_up_over_the_launch_shapes_and_processes_of_a_function)
+{
+    struct ws_rec_pc_sample rec = {.context = 1, .cubin = UINT64_MAX, .pc = 16, .samples = 5};
+    struct ws_store *s;
+    struct ws_store *copy;
+    int64_t process, second, kernel, other_shape, elsewhere;
+    int64_t function = 0, reason = 0, session = 0;
+    REQUIRE(open_store(&s, scratch_file("db"), WS_STORE_WRITE) == 0);
+    REQUIRE(ws_store_begin(s) == 0);
+    elsewhere = put_kernel_of(s, "b", 5, &process);
+    kernel = put_kernel_of(s, "a", 5, &process);
+    other_shape = put_kernel_of(s, "a", 6, &process);
+    CHECK_INT(ws_store_find_token(s, ws_text_of("a"), &session), 0);
+    CHECK_INT(ws_store_put_process(s, session, "cccccccccccccccccccccccccccccccc", 2, NULL, &second), 0);
+    CHECK_INT(ws_store_put_text(s, ws_text_of("_Z1kPf"), &function), 0);
+    CHECK_INT(ws_store_put_text(s, ws_text_of("stalled_wait"), &reason), 0);
+    CHECK_INT(ws_store_add_pc_sample(s, process, function, reason, &rec), 0);
+    CHECK_INT(ws_store_add_pc_sample(s, process, function, reason, &rec), 0);
+    rec.context = 2; /* another GPU's */
+    CHECK_INT(ws_store_add_pc_sample(s, process, function, reason, &rec), 0);
+    CHECK_INT(ws_store_add_pc_sample(s, second, function, reason, &rec), 0);
+    rec.pc = 32;
+    rec.samples = UINT64_MAX; /* a hostile count must not overflow a sum */
+    CHECK_INT(ws_store_add_pc_sample(s, process, function, reason, &rec), 0);
+    CHECK_INT(ws_store_add_pc_sample(s, second, function, reason, &rec), 0);
+    REQUIRE(ws_store_commit(s) == 0);
+    CHECK_INT(samples_of(s, kernel).rows, 2);
+    CHECK_INT(samples_of(s, kernel).samples, 20 + (1ull << 53));
+    CHECK_INT(samples_of(s, other_shape).rows, 2);
+    CHECK_INT(samples_of(s, elsewhere).rows, 0);
+    CHECK_INT(ws_store_copy_session(s, session, scratch_file("copy")), 0);
+    REQUIRE(open_store(&copy, scratch_file("copy"), WS_STORE_READ) == 0);
+    CHECK_INT(samples_of(copy, kernel).samples, 20 + (1ull << 53));
+    ws_store_close(copy);
+    ws_store_close(s);
+}
+
+static int put_part(struct ws_store *s, int64_t session, uint64_t crc, uint64_t size, uint64_t offset,
+                    const char *bytes)
+{
+    struct ws_rec_cubin rec = {.crc = crc, .size = size, .offset = offset, .bytes = ws_text_of(bytes)};
+    return ws_store_put_cubin(s, session, &rec);
+}
+
+TEST(a_cubin_is_given_whole_or_not_at_all)
+{
+    struct ws_store *s;
+    int64_t session = 0;
+    int64_t other = 0;
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    REQUIRE(open_store(&s, scratch_file("db"), WS_STORE_WRITE) == 0);
+    REQUIRE(ws_store_begin(s) == 0);
+    CHECK_INT(ws_store_add_session(s, ws_text_of("a"), "measured", &session), 0);
+    CHECK_INT(ws_store_add_session(s, ws_text_of("b"), "measured", &other), 0);
+    CHECK_INT(put_part(s, session, 7, 6, 4, "ef"), 0);
+    CHECK_INT(ws_store_get_cubin(s, session, 7, &bytes, &length), -WS_ESHORT);
+    CHECK_INT(put_part(s, session, 7, 6, 0, "abcd"), 0);
+    CHECK_INT(put_part(s, session, 7, 6, 0, "ABCD"), 0); /* a second process loaded it, too: the first one stands */
+    REQUIRE(ws_store_get_cubin(s, session, 7, &bytes, &length) == 0);
+    CHECK_INT(length, 6);
+    CHECK(memcmp(bytes, "abcdef", 6) == 0);
+    free(bytes);
+    CHECK_INT(ws_store_get_cubin(s, other, 7, &bytes, &length), -WS_ENOENT);
+    CHECK_INT(put_part(s, session, 8, 99000000, 0, ""), 0);
+    CHECK_INT(ws_store_get_cubin(s, session, 8, &bytes, &length), -WS_ELIMIT);
+    CHECK_INT(put_part(s, session, 9, 6, 0, "abcd"), 0);
+    CHECK_INT(ws_store_get_cubin(s, session, 9, &bytes, &length), -WS_ESHORT);
+    CHECK_INT(put_part(s, session, 10, 2, 0, "abcd"), 0); /* more than it says to be */
+    CHECK_INT(ws_store_get_cubin(s, session, 10, &bytes, &length), -WS_ESHORT);
+    CHECK_INT(put_part(s, session, 11, 1ull << 60, 0, "abcd"), 0);
+    CHECK_INT(ws_store_get_cubin(s, session, 11, &bytes, &length), -WS_ELIMIT);
+    REQUIRE(ws_store_commit(s) == 0);
+    CHECK_INT(ws_store_delete_session(s, session), 0);
+    CHECK_INT(ws_store_get_cubin(s, session, 7, &bytes, &length), -WS_ENOENT);
     ws_store_close(s);
 }
 

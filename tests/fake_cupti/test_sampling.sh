@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_sampling.sh: `run --stalls pc` on the fake driver and the fake CUPTI: every sample of the program is known
+# (fake_cupti.c), and every call's order is checked there. What it writes, what the report says of it, what happens
+# when a call fails, lasts long or never comes back.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+: "${B:=build}"
+fake=$PWD/$B/fake ws=$PWD/$B/warpsight app=$PWD/$B/fake/fake_app here=$PWD/tests/fake_cupti
+if [ ! -x "$app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
+    echo "SKIP sampling: no CUPTI headers, so there is no collector library"
+    exit 77
+fi
+scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/sampling.XXXXXX")
+sources=$(mktemp -d /tmp/ws-sampled-XXXXXX) # as long as the name in sampled.cubin
+trap 'rm -rf "$scratch" "$sources"' EXIT
+export WARPSIGHT_DB="$scratch/db" WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+unset CUDA_INJECTION64_PATH LD_PRELOAD WARPSIGHT_SESSION WARPSIGHT_NAME WARPSIGHT_STALLS
+python=$(python3 -c 'import sys; print(sys.executable)')
+failed=0
+check() { # check NAME CONDITION-STATUS [DETAIL]
+    if [ "$2" -eq 0 ]; then
+        echo "PASS $1"
+    else
+        echo "FAIL $1: ${3:-}"
+        failed=1
+    fi
+}
+# profile MODE…: the program under the collector by plain preload; facts.json of what it wrote.
+profile() {
+    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
+    WARPSIGHT_STALLS=pc LD_PRELOAD="$PWD/$B/libwarpsight.so" timeout -k 2 60 "$app" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    status=$?
+    find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
+}
+# claim NAME JQ: it holds of facts.json, and no call was out of order.
+claim() {
+    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
+        check "$1" 1 "$(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
+    else
+        jq -e "$2" "$scratch/facts.json" >/dev/null 2>"$scratch/jq"
+        check "$1" $? "not true: $2 $(head -1 "$scratch/jq") $(jq -c '{k:(.kernel|length), s:[.pc_sample[]|[.function,.pc,.reason,.samples]], t:.pc_sampling, st:[.status[].code], loss:.loss}' "$scratch/facts.json" | head -c 700)"
+    fi
+}
+sum() { echo "([.pc_sample[] | select(.function == \"$1\" and (.reason | endswith(\"not_issued\") | not)) | .samples] | add // 0)"; }
+calls() { sed -n "s/^count $1 //p" "$FAKE_CUPTI_LOG"; }
+
+# --- what is written ---
+
+profile basic 3
+claim "the program is as it was" "$([ $status = 3 ] && echo true || echo false)"
+claim "each launch leaves its samples, those that come only with Disable too" "$(sum _Z9transposePKfPf) == 400 and $(sum _Z6vecaddPKfS0_Pf) == 180 and $(sum '_Z5scaleIfEvPT_') == 5"
+claim "a place and a reason" '[.pc_sample[] | select(.function == "_Z9transposePKfPf" and .pc == 336 and .reason == "smsp__pcsamp_warps_issue_stalled_short_scoreboard")] | map(.samples) | add == 200'
+claim "totals: what came, what is of other kernels" '.pc_sampling[-1] | .samples == 627 and .other == 42 and .dropped == 0 and .period == 14'
+claim "no counters, and it is said" '(.profile | length == 0) and any(.status[]; .code == "counters-off")'
+claim "the trace goes on" '.kernel | length == 6'
+claim "the code, once" '[.cubin[] | [.size, .offset, .length]] == [[9184, 0, 9184]]'
+claim "samples and code have the same crc" '(.cubin[0].crc) as $crc | [.pc_sample[] | select(.function != "_Z5scaleIfEvPT_") | .cubin] | unique == [$crc]'
+check "no range profiler was touched" "$([ -z "$(calls cuptiRangeProfilerEnable)" ]; echo $?)"
+claim "what it took is told" 'any(.cost[]; .what == "sampling" and .total_ns > 0) and any(.cost[]; .what == "modules" and .count == 1)'
+
+WARPSIGHT_SAMPLING_INTERVAL=7 profile basic
+claim "the interval is 2^(5+N)" '.pc_sampling[-1].period == 12'
+FAKE_CUPTI_SAMPLES_LOST=11 profile basic
+claim "what the hardware dropped is a loss" '(.pc_sampling[-1].dropped == 66) and ([.loss[] | select(.kind == "pc_sample" and .reason == "hardware") | .count] | add == 66)'
+profile slow
+claim "drained while it runs: sums, not rows of each drain" "$(sum _Z9transposePKfPf) == 15000 and ([.pc_sample[] | select(.pc == 336)] | length) < 20 and ([.cost[] | select(.what == \"sampling\")][-1].count > 5)"
+FAKE_CUPTI_MODULE_MS=1 FAKE_CUPTI_DELAY=cuptiPCSamplingGetData:20 WARPSIGHT_FLUSH_MS=5 profile contexts
+claim "ten contexts, each sampled to its end; no GetData beside a module that is loaded" "$(sum _Z9transposePKfPf) == 1000 and ([.pc_sampling[].context] | unique | length == 10)"
+profile threads
+claim "launches from many threads" '.pc_sampling[-1].samples > 0'
+profile graph
+claim "kernels of graphs are sampled" '(.kernel | length) as $n | $n > 9 and .pc_sampling[-1].other == 7 * $n'
+profile fork-after
+claim "a forked child makes no call" "$([ $status -lt 128 ] && echo true || echo false)"
+
+# --- the command line ---
+
+# refused WORDS OPTIONS…: one line with these words, status 125, nothing started
+refused() {
+    local words=$1
+    shift
+    rm -f "$scratch/started"
+    timeout 20 "$ws" run "$@" touch "$scratch/started" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+    [ $status = 125 ] && [ ! -e "$scratch/started" ] && [ "$(wc -l <"$scratch/err")" = 1 ] && grep -qF -- "$words" "$scratch/err"
+    check "refused: $*" $? "status $status, $(cat "$scratch/err")"
+}
+refused "counters|pc" --stalls samples
+refused "excludes counters" --stalls pc --metrics gld_sectors
+refused "--set is trace or api" --stalls pc --set core
+refused "leave --replay-mode out" --stalls pc --replay-mode rotate
+refused "samples every launch" --stalls pc -k transpose
+refused "samples every launch" --stalls pc -c 1
+refused "needs a GPU" --stalls pc --model
+refused "auto|0|1|" --stalls pc --sampling-interval 27
+refused "is for --stalls pc" --sampling-interval 3
+"$ws" run --stalls pc --set api --sampling-interval 5 "$app" basic >"$scratch/out" 2>"$scratch/err"
+check "--stalls pc --set api --sampling-interval 5" $? "$(cat "$scratch/err")"
+
+# --- what fails ---
+
+for call in Enable GetNumStallReasons GetStallReasons SetConfigurationAttribute GetData Disable; do
+    FAKE_CUPTI_FAIL=cuptiPCSampling$call:999 profile basic 4
+    claim "cuptiPCSampling$call fails: it is said, the program and its trace go on" "$([ $status = 4 ] && echo true || echo false) and (.kernel | length == 6) and any(.status[]; .code == \"sampling-failed\" and (.message | contains(\"cuptiPCSampling$call\")))"
+done
+FAKE_CUPTI_FAIL=cuptiPCSamplingEnable:35 profile basic
+claim "no rights: the remedy" 'any(.status[]; .code == "sampling-no-rights" and (.remedy | contains("NVreg_RestrictProfilingToAdminUsers")))'
+FAKE_CUPTI_FAIL=cuptiPCSamplingGetData:8:1 profile basic
+claim "the hardware's buffer was full: said, counted, and it goes on" "any(.status[]; .code == \"sampling-overflow\") and any(.loss[]; .reason == \"hardware-full\") and $(sum _Z9transposePKfPf) == 400"
+FAKE_CUPTI_FAIL=cuptiGetCubinCrc:999 profile basic
+claim "no crc: samples without code" "(.cubin | length == 0) and $(sum _Z9transposePKfPf) == 400"
+FAKE_CUPTI_FAIL=cuptiPCSamplingGetConfigurationAttribute:999 profile basic
+claim "a period that is not told is 0" '.pc_sampling[-1] | .period == 0 and .samples == 627'
+start=$(date +%s%N)
+FAKE_CUPTI_DELAY=cuptiPCSamplingDisable:20000 profile basic
+claim "Disable never comes back: the program ends, and what was there before is kept" "$([ $((($(date +%s%N) - start) / 1000000)) -lt 12000 ] && echo true || echo false) and $(sum _Z9transposePKfPf) == 400 and (.bye | length == 0)"
+exit $failed
