@@ -3,6 +3,8 @@
  * Not getopt_long: it accepts abbreviations (a typo may become another option) and words its errors by itself. */
 #include "cli.h"
 
+#include "text.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -15,10 +17,16 @@
 __attribute__((format(printf, 2, 0))) static void complain(const char *command, const char *format, va_list args,
                                                            const char *tail)
 {
+    struct ws_arena arena = {NULL};
+    char *text = NULL;
     fflush(stdout);
-    fprintf(stderr, "warpsight%s%s: ", *command ? " " : "", command);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "%s\n", tail);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    /* What somebody typed may be quoted in it: it stays one line and commands no terminal. */
+    fprintf(stderr, "warpsight%s%s: %s%s\n", *command ? " " : "", command,
+            text ? ws_text_tame(&arena, text) : "out of memory", tail);
+    free(text);
+    ws_arena_fini(&arena);
 }
 
 int ws_cli_usage_error(const char *command, const char *format, ...)

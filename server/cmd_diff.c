@@ -185,7 +185,7 @@ static int print(const struct request *r, const struct ws_comparison *c)
         err = ws_compare_text(c, &r->gate, &r->form, out);
     if (err != 0)
         (void)ws_cli_failed("diff", "%s", ws_err_text(err));
-    if (ws_reader_close_output("diff", out, r->output, WS_EXIT_OK) != WS_EXIT_OK || err != 0)
+    if (ws_reader_close_output("diff", out, r->output, err == 0 ? WS_EXIT_OK : WS_EXIT_FAILED) != WS_EXIT_OK)
         return EXIT_TROUBLE;
     return t.failed + t.never_judged > 0 ? EXIT_FAILED_GATE : EXIT_SAME;
 }

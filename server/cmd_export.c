@@ -117,6 +117,8 @@ static int write_format(const struct request *r, struct ws_store *store, const s
     if (!r->format->is_file && !e.out)
         return WS_EXIT_FAILED;
     err = r->format->write(&e);
+    if (err != 0 && e.out && ferror(e.out)) /* told below, or at the end for stdout, with its reason */
+        return ws_reader_close_output("export", e.out, r->output, WS_EXIT_FAILED);
     if (err != 0 && !*message)
         snprintf(message, sizeof message, "%s", *ws_store_message(store) ? ws_store_message(store) : ws_err_text(err));
     if (err != 0)

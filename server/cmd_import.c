@@ -6,6 +6,7 @@
 #include "handover.h"
 #include "import.h"
 #include "paths.h"
+#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,8 +20,10 @@ static const struct ws_option options[] = {
 };
 enum { OPT_FORMAT };
 
-static void tell(const char *path, const struct ws_import *done, uint64_t launches, const char *what)
+static void tell(const char *name, const struct ws_import *done, uint64_t launches, const char *what)
 {
+    struct ws_arena arena = {NULL};
+    const char *path = ws_text_tame(&arena, name);
     if (done->known_session != 0)
         printf("%s: already imported as session %" PRId64 "; nothing is added twice\n", path, done->known_session);
     if (done->session != 0)
@@ -32,6 +35,7 @@ static void tell(const char *path, const struct ws_import *done, uint64_t launch
     if (done->unknown > 0)
         (void)ws_cli_failed("import", "%s: %u segments of another version of WarpSight are skipped", path,
                             (unsigned)done->unknown);
+    ws_arena_fini(&arena);
 }
 
 static int import_capture(struct ws_handover *h, const char *path)

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -209,24 +210,54 @@ int ws_reader_select(const char *command, struct ws_session *session, const char
 
 /* --- output --- */
 
+/* Where the file is made: beside its place, so that two that write it at once, or a disk that fills, leave no half one.
+ */
+static void name_beside(const char *path, char *out, size_t cap)
+{
+    if (snprintf(out, cap, "%s.%ld.tmp", path, (long)getpid()) >= (int)cap)
+        *out = 0;
+}
+
 FILE *ws_reader_output(const char *command, const char *path)
 {
-    FILE *out;
+    char beside[WS_PATH_MAX];
+    struct stat st;
+    FILE *out = NULL;
     if (!path)
         return stdout;
-    out = fopen(path, "we");
+    name_beside(path, beside, sizeof beside);
+    /* What is there and no plain file (a device, a pipe, a link) is written to, not replaced. */
+    if (*beside && (lstat(path, &st) != 0 || (S_ISREG(st.st_mode) && access(path, W_OK) == 0)))
+        out = fopen(beside, "wxe");
+    if (!out)
+        out = fopen(path, "we");
     if (!out)
         (void)ws_cli_failed(command, "cannot write %s: %s", path, strerror(errno));
     return out;
 }
 
+/* Whether fd is the file that name_beside() names. */
+static bool is_beside(int fd, const char *beside)
+{
+    struct stat opened, named;
+    return *beside && fstat(fd, &opened) == 0 && lstat(beside, &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
 int ws_reader_close_output(const char *command, FILE *out, const char *path, int status)
 {
-    bool failed;
+    char beside[WS_PATH_MAX];
+    bool failed, has_beside;
+    int error;
     if (out == stdout)
         return status;
+    name_beside(path, beside, sizeof beside);
+    has_beside = is_beside(fileno(out), beside);
     failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
-        return ws_cli_failed(command, "cannot write %s: %s", path, strerror(errno));
-    return status;
+    failed = fclose(out) != 0 || failed;
+    failed = failed || (has_beside && status == WS_EXIT_OK && rename(beside, path) != 0);
+    error = errno;
+    if (has_beside && (failed || status != WS_EXIT_OK))
+        (void)unlink(beside);
+    return failed ? ws_cli_failed(command, "cannot write %s: %s", path, strerror(error)) : status;
 }

@@ -24,7 +24,8 @@ int ws_reader_find(const char *command, struct ws_store *store, const char *whic
  *   returns  0, or the status to exit with */
 int ws_reader_select(const char *command, struct ws_session *session, const char *text, const char *key, size_t top);
 
-/* The file that -o names, or stdout for NULL. NULL: it cannot be made, which is on stderr. */
+/* The file that -o names, or stdout for NULL; what was there stays until the new one is whole. NULL: it cannot be made,
+ * which is on stderr. */
 FILE *ws_reader_output(const char *command, const char *path);
 /* Close it: a write that failed is status 1. stdout is left to the program's end. */
 int ws_reader_close_output(const char *command, FILE *out, const char *path, int status);

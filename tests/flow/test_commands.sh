@@ -3,6 +3,7 @@
 # test_commands.sh: import, list, report, export as a person types them: output, exit codes, one-line errors.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+top=$PWD
 B="${B:-build}"
 W="$PWD/$B/warpsight"
 scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/commands.XXXXXX")
@@ -129,6 +130,38 @@ says '"gld_sectors_per_request",8,sector/request' "a line of CSV"
 [ $? -eq 1 ] && ok "a full disk is an error" || bad "a full disk is an error" "$(cat err)"
 
 # --- export ---
+for format in csv json markdown chrome-trace pprof capture roofline-svg; do
+    "$W" export --format $format >/dev/full 2>err
+    [ $? -eq 1 ] && [ "$(cat err)" = "warpsight export: cannot write to stdout: No space left on device" ] &&
+        ok "export of $format to a full disk says so in one line" || bad "export of $format to a full disk says so in one line" "$(cat err)"
+    "$W" export --format $format -o /dev/full 2>err
+    [ $? -eq 1 ] && [ "$(cat err)" = "warpsight export: cannot write /dev/full: No space left on device" ] &&
+        ok "and so does -o with $format" || bad "and so does -o with $format" "$(cat err)"
+done
+mkdir whole
+WARPSIGHT_DB=$PWD/whole.db "$W" import "$top/tests/flow/h200-kernels.wscap" >/dev/null
+echo old >whole/file
+(trap '' XFSZ; ulimit -f 40; export WARPSIGHT_DB=$PWD/whole.db; exec "$W" export h200-kernels --format json -o whole/file) 2>err
+[ $? -eq 1 ] && [ "$(cat whole/file)" = old ] && [ "$(ls whole)" = file ] && [ "$(cat err)" = "warpsight export: cannot write whole/file: File too large" ] &&
+    ok "an export that fails half-way leaves the old file" || bad "an export that fails half-way leaves the old file" "$(cat err); $(ls whole)"
+for i in 1 2 3 4 5 6; do "$W" export --format $([ $((i % 2)) -eq 0 ] && echo json || echo markdown) -o whole/file & done
+wait
+"$W" export --format json >whole.json && "$W" export --format markdown >whole.md
+{ cmp -s whole/file whole.json || cmp -s whole/file whole.md; } && [ "$(ls whole)" = file ] &&
+    ok "six exports at once to one file leave a whole one" || bad "six exports at once to one file leave a whole one" "$(ls whole)"
+ln -s whole/file link && "$W" export --format csv -o link && [ -L link ] && cmp -s whole/file <("$W" export --format csv) &&
+    ok "a link is followed" || bad "a link is followed" "$(ls -l link)"
+printf x >$'odd\nname\e[31m'
+"$W" import $'odd\nname\e[31m' 2>err
+[ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^warpsight import: odd?name?\[31m: ' err &&
+    ok "a name with a line end and an escape is quoted in one line" || bad "a name with a line end and an escape is quoted in one line" "$(cat -v err)"
+mkfifo pipe
+"$W" export --format sqlite -o pipe 2>err
+[ $? -eq 1 ] && [ -p pipe ] && [ "$(cat err)" = "warpsight export: cannot write pipe: it is no plain file" ] &&
+    ok "an exported database replaces no pipe and no device" || bad "an exported database replaces no pipe and no device" "$(cat err)"
+"$W" export --format sqlite -o nowhere/e.sqlite 2>err
+[ $? -eq 1 ] && [ ! -e nowhere ] && [ "$(cat err)" = "warpsight export: cannot write nowhere/e.sqlite: No such file or directory" ] &&
+    ok "and makes no folder" || bad "and makes no folder" "$(cat err)"
 for format in csv json capture sqlite; do
     exits 0 "export $format" "$W" export --format $format -o "e.$format"
 done
