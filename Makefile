@@ -45,7 +45,7 @@ PQ_CFLAGS := $(shell pkg-config --cflags libpq 2>/dev/null)
 ANALYZER_SRC := $(sort $(wildcard analyzer/*.c))
 RULE_SRC := $(sort $(wildcard analyzer/rules/*.c))
 # Only these may see a CUDA header.
-CUDA_SRC := $(filter $(wildcard collector/*.c),$(addprefix collector/,inject.c activity.c counters.c sampling.c timeline.c translate.c))
+CUDA_SRC := $(filter $(wildcard collector/*.c),$(addprefix collector/,inject.c collection.c activity.c counters.c sampling.c timeline.c translate.c))
 PRELOAD_SRC := collector/preload.c
 COLLECTOR_SRC := $(filter-out $(CUDA_SRC) $(PRELOAD_SRC),$(sort $(wildcard collector/*.c)))
 MODEL_SRC := $(sort $(wildcard collector/model/*.c))

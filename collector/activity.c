@@ -29,7 +29,14 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct buffer *pool;
 static uint64_t pool_bytes;
 static uint64_t pool_bytes_max;
-static bool is_tracing_kernels; /* set once, before the first launch */
+
+/* What is switched on. The lock also keeps a profiled launch, which switches the kernel trace off for itself, from
+ * switching it on again after a stop. */
+static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    bool is_registered, is_refused;
+    bool is_on[CUPTI_ACTIVITY_KIND_COUNT];
+} kinds;
 
 /* Name pointers of kernels are stable while their module lives; the text is compared again all the
  * same, because a later module may reuse the address. */
@@ -239,50 +246,64 @@ static bool enable_kind(CUpti_ActivityKind kind, const char *what)
     if (r != CUPTI_SUCCESS)
         ws_spool_status_now("trace-failed", 1, "", "%s are not traced: cuptiActivityEnable answered %d (%s)", what,
                             (int)r, ws_cupti_text(r));
+    kinds.is_on[kind] = r == CUPTI_SUCCESS;
     return r == CUPTI_SUCCESS;
 }
 
 void ws_activity_start_unified_memory(void)
 {
+    static bool is_configured; /* the two places that call this exclude each other: collection.c */
     CUpti_ActivityUnifiedMemoryCounterConfig config[4];
-    static const CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
+    static const CUpti_ActivityUnifiedMemoryCounterKind counted[] = {
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
     };
     CUptiResult r;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         config[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){
-            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE, .kind = kinds[i], .enable = 1};
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+            .kind = counted[i],
+            .enable = 1};
     if (!ws_cupti.cuptiActivityConfigureUnifiedMemoryCounter)
         return;
-    r = ws_cupti.cuptiActivityConfigureUnifiedMemoryCounter(config, sizeof kinds / sizeof *kinds);
-    if (r == CUPTI_SUCCESS)
+    r = is_configured ? CUPTI_SUCCESS
+                      : ws_cupti.cuptiActivityConfigureUnifiedMemoryCounter(config, sizeof counted / sizeof *counted);
+    is_configured = r == CUPTI_SUCCESS;
+    pthread_mutex_lock(&kinds_lock);
+    if (is_configured)
         (void)enable_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "unified-memory migrations");
-    else
+    pthread_mutex_unlock(&kinds_lock);
+    if (!is_configured)
         ws_spool_status_now("unified-memory-untraced", 0, "", "unified memory is not traced: CUPTI answered %d (%s)",
                             (int)r, ws_cupti_text(r));
 }
 
-bool ws_activity_start(uint64_t memory_bytes, bool has_api)
+/* Once. */
+static bool register_buffers(uint64_t memory_bytes)
 {
     CUptiResult r;
-    bool has_any;
+    if (kinds.is_registered || kinds.is_refused)
+        return kinds.is_registered;
     pool_bytes_max = memory_bytes;
     if (!ws_cupti.has_trace) {
         ws_spool_status_now("trace-unavailable", 1, "Use the CUPTI of the CUDA toolkit that matches the driver.",
                             "this CUPTI has no %s: no kernel times are recorded", ws_cupti.missing_trace);
+        kinds.is_refused = true;
         return false;
     }
     r = ws_cupti.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer);
-    if (r != CUPTI_SUCCESS) {
+    kinds.is_registered = r == CUPTI_SUCCESS;
+    kinds.is_refused = !kinds.is_registered;
+    if (kinds.is_refused)
         ws_cupti_complain("trace-failed", "cuptiActivityRegisterCallbacks", r, "");
-        ws_cupti.has_trace = false; /* no flush then: there is nothing to give back to */
-        return false;
-    }
-    is_tracing_kernels = enable_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels");
-    has_any = is_tracing_kernels;
+    return kinds.is_registered;
+}
+
+static bool enable_kinds(bool has_api)
+{
+    bool has_any = enable_kind(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels");
     has_any = enable_kind(CUPTI_ACTIVITY_KIND_MEMCPY, "memory copies") || has_any;
     has_any = enable_kind(CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between GPUs") || has_any;
     has_any = enable_kind(CUPTI_ACTIVITY_KIND_MEMSET, "memory sets") || has_any;
@@ -293,6 +314,26 @@ bool ws_activity_start(uint64_t memory_bytes, bool has_api)
         (void)enable_kind(CUPTI_ACTIVITY_KIND_MEMORY2, "allocations");
     }
     return has_any;
+}
+
+bool ws_activity_start(uint64_t memory_bytes, bool has_api)
+{
+    bool has_any;
+    pthread_mutex_lock(&kinds_lock);
+    has_any = register_buffers(memory_bytes) && enable_kinds(has_api);
+    pthread_mutex_unlock(&kinds_lock);
+    return has_any;
+}
+
+void ws_activity_stop(void)
+{
+    pthread_mutex_lock(&kinds_lock);
+    for (int i = 0; i < CUPTI_ACTIVITY_KIND_COUNT; i++)
+        if (kinds.is_on[i]) {
+            (void)ws_cupti.cuptiActivityDisable((CUpti_ActivityKind)i);
+            kinds.is_on[i] = false;
+        }
+    pthread_mutex_unlock(&kinds_lock);
 }
 
 void ws_activity_note_copy(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const CUpti_CallbackData *data)
@@ -370,19 +411,30 @@ void ws_activity_note_launch(CUpti_CallbackId cbid, const CUpti_CallbackData *da
         (void)ws_spool_launch_call(&rec);
 }
 
+static bool is_tracing_kernels(void)
+{
+    bool is_on;
+    pthread_mutex_lock(&kinds_lock);
+    is_on = kinds.is_on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
+    pthread_mutex_unlock(&kinds_lock);
+    return is_on;
+}
+
 void ws_activity_trace_kernels(bool on)
 {
-    if (!is_tracing_kernels)
-        return;
-    if (on)
-        (void)ws_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    else
-        (void)ws_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    pthread_mutex_lock(&kinds_lock);
+    if (kinds.is_on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) {
+        if (on)
+            (void)ws_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+        else
+            (void)ws_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    }
+    pthread_mutex_unlock(&kinds_lock);
 }
 
 void ws_activity_flush_replayed(void)
 {
-    if (is_tracing_kernels)
+    if (is_tracing_kernels())
         (void)ws_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
@@ -390,8 +442,6 @@ void ws_activity_flush(bool is_final)
 {
     int64_t from = ws_steady_ns();
     CUptiResult r;
-    if (!ws_cupti.has_trace)
-        return;
     r = ws_cupti.cuptiActivityFlushAll(is_final ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
     if (r != CUPTI_SUCCESS)
         ws_cupti_complain("trace-failed", "cuptiActivityFlushAll", r, "");

@@ -9,15 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Register the buffers and enable the record kinds. What cannot be enabled is reported to the spool
- * as a STATUS; false when no trace will come at all. Call once, before the first context.
+/* Enable the record kinds, the first time with their buffers. What cannot be enabled is reported to the spool
+ * as a STATUS; false when no trace will come at all.
  *   has_api  also the host's calls, synchronisations, allocations and unified memory (set `api`) */
 bool ws_activity_start(uint64_t memory_bytes, bool has_api);
+
+/* Disable them. Records of kernels under way still come, by later flushes. */
+void ws_activity_stop(void);
 
 /* Set `api`: migrations and page faults of unified memory. Not before a context exists (13, NOT_READY). */
 void ws_activity_start_unified_memory(void);
 
-/* Collect what is finished (or, when final, everything). From the spool's thread only. */
+/* Collect what is finished (or, when final, everything). From the spool's thread only, after a start that was true. */
 void ws_activity_flush(bool is_final);
 
 /* Hand over everything now, from the thread that has just profiled a launch by replay. The record of a replayed launch

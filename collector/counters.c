@@ -20,10 +20,12 @@
 
 #include "../analyzer/value.h"
 #include "activity.h"
+#include "perf_library.h"
 #include "plan.h"
 #include "select.h"
 #include "spool.h"
 #include "state.h"
+#include "steady.h"
 #include "translate.h"
 
 #include <math.h>
@@ -52,6 +54,8 @@ struct chip {
     uint32_t absent[WS_PLAN_MAX]; /* string ids of keys this chip lacks, [absent_count] */
     size_t absent_count;
     char text[WS_PLAN_MAX][WS_PLAN_NAME_MAX];
+    uint8_t *availability; /* [availability_size]; the host object may look at it */
+    size_t availability_size;
     uint8_t *config;
     size_t config_size;
     uint32_t passes;
@@ -115,12 +119,18 @@ void ws_counters_complain(const char *call, CUptiResult r)
 static bool start_select(void)
 {
     struct ws_select *s = &counters.select;
+    struct ws_signature *table = s->table;
+    if (s->has_regex)
+        regfree(&s->regex);
+    /* The table stays where it is: a thread may have claimed a row just before the stop, and gives it back now. */
+    if (table)
+        memset(table, 0, WS_SELECT_SLOTS * sizeof *table);
+    *s = (struct ws_select){.table = table ? table : map_bytes(WS_SELECT_SLOTS * sizeof *table)};
     s->skip = (uint64_t)ws_settings.skip;
     s->count = (uint64_t)ws_settings.count;
     s->every = (uint64_t)ws_settings.every;
     s->is_rotating = ws_settings.replay == WS_REPLAY_ROTATE;
     s->passes = 1;
-    s->table = map_bytes(WS_SELECT_SLOTS * sizeof *s->table);
     if (!s->table)
         return false;
     if (ws_select_filter(s, ws_settings.kernel, (enum ws_name_base)ws_settings.name_base) != 0) {
@@ -129,6 +139,16 @@ static bool start_select(void)
         return false;
     }
     return true;
+}
+
+/* Under `lock`: launches that began before a stop may still look at the selection. */
+static bool start_select_locked(void)
+{
+    bool is_started;
+    pthread_mutex_lock(&counters.lock);
+    is_started = start_select();
+    pthread_mutex_unlock(&counters.lock);
+    return is_started;
 }
 
 bool ws_counters_start(void)
@@ -145,7 +165,7 @@ bool ws_counters_start(void)
                             "this CUPTI has no %s: no counters are collected", ws_cupti.missing_counters);
         return false;
     }
-    return start_select();
+    return start_select_locked();
 }
 
 /* --- once per context ------------------------------------------------------------------------------ */
@@ -352,6 +372,14 @@ static bool fill_chip(struct chip *chip, const uint8_t *availability)
     return make_config(chip);
 }
 
+/* A chip without a config gives no counters. */
+static void drop_config(struct chip *chip)
+{
+    if (chip->config)
+        munmap(chip->config, chip->config_size);
+    chip->config = NULL;
+}
+
 /* The chip's plan, made the first time a device of this kind gets a context. */
 static struct chip *chip_of(CUcontext context, CUdevice device)
 {
@@ -371,7 +399,8 @@ static struct chip *chip_of(CUcontext context, CUdevice device)
     counters.chips[counters.chip_count++] = chip;
     r = ws_cupti.cuptiProfilerGetCounterAvailability(&a);
     if (r == CUPTI_SUCCESS) {
-        a.pCounterAvailabilityImage = map_bytes(a.counterAvailabilityImageSize);
+        chip->availability_size = a.counterAvailabilityImageSize;
+        a.pCounterAvailabilityImage = chip->availability = map_bytes(chip->availability_size);
         r = a.pCounterAvailabilityImage ? ws_cupti.cuptiProfilerGetCounterAvailability(&a) : CUPTI_ERROR_OUT_OF_MEMORY;
     }
     if (r != CUPTI_SUCCESS) {
@@ -379,13 +408,13 @@ static struct chip *chip_of(CUcontext context, CUdevice device)
         return NULL;
     }
     if (!fill_chip(chip, a.pCounterAvailabilityImage)) {
-        chip->config = NULL;
+        drop_config(chip);
         return NULL;
     }
     if (counters.select.is_rotating && chip->passes > WS_SELECT_PASSES_MAX) {
         ws_spool_status_now("rotation-too-long", 1, "Ask for fewer sets.",
                             "%u passes are more than rotation handles (%u)", chip->passes, WS_SELECT_PASSES_MAX);
-        chip->config = NULL;
+        drop_config(chip);
         return NULL;
     }
     if (counters.select.is_rotating && chip->passes > counters.select.passes)
@@ -442,24 +471,56 @@ void ws_counters_context_created(CUcontext context, CUdevice device)
     pthread_mutex_unlock(&counters.lock);
 }
 
+/* Gate and lock are held. */
+static void forget_context(struct context *c)
+{
+    CUpti_RangeProfiler_Disable_Params p = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE,
+                                            .pRangeProfilerObject = c->profiler};
+    if (c->profiler)
+        (void)ws_cupti.cuptiRangeProfilerDisable(&p);
+    if (c->image)
+        munmap(c->image, c->image_size);
+    *c = (struct context){.handle = NULL};
+}
+
 void ws_counters_context_destroyed(CUcontext context)
 {
     pthread_rwlock_wrlock(&counters.gate);
     pthread_mutex_lock(&counters.lock);
-    for (size_t i = 0; i < counters.context_count; i++) {
-        struct context *c = &counters.contexts[i];
-        CUpti_RangeProfiler_Disable_Params p = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE,
-                                                .pRangeProfilerObject = c->profiler};
-        if (c->handle != context)
-            continue;
-        if (c->profiler)
-            (void)ws_cupti.cuptiRangeProfilerDisable(&p);
-        if (c->image)
-            munmap(c->image, c->image_size);
-        *c = (struct context){.handle = NULL};
-    }
+    for (size_t i = 0; i < counters.context_count; i++)
+        if (counters.contexts[i].handle == context)
+            forget_context(&counters.contexts[i]);
     pthread_mutex_unlock(&counters.lock);
     pthread_rwlock_unlock(&counters.gate);
+}
+
+static void forget_chip(struct chip *chip)
+{
+    ws_counters_host_close(chip->host);
+    if (chip->availability)
+        munmap(chip->availability, chip->availability_size);
+    if (chip->config)
+        munmap(chip->config, chip->config_size);
+    munmap(chip, sizeof *chip);
+}
+
+bool ws_counters_stop(unsigned wait_ms, void (*under_gate)(void))
+{
+    int64_t at = ws_now_ns() + (int64_t)wait_ms * 1000000;
+    struct timespec until = {at / 1000000000, at % 1000000000};
+    if (pthread_rwlock_timedwrlock(&counters.gate, &until) != 0)
+        return false;
+    under_gate();
+    pthread_mutex_lock(&counters.lock);
+    for (size_t i = 0; i < counters.context_count; i++)
+        if (counters.contexts[i].handle)
+            forget_context(&counters.contexts[i]);
+    for (size_t i = 0; i < counters.chip_count; i++)
+        forget_chip(counters.chips[i]);
+    counters.chip_count = 0;
+    pthread_mutex_unlock(&counters.lock);
+    pthread_rwlock_unlock(&counters.gate);
+    return true;
 }
 
 /* --- one launch ------------------------------------------------------------------------------------ */
@@ -701,22 +762,71 @@ static bool choose(const CUpti_CallbackData *data, const struct ws_launch_call *
     return true;
 }
 
+/* Whether this context was met since the last start, or there is no room to meet it. Under `lock`. */
+static bool knows(CUcontext handle)
+{
+    bool has_room = counters.context_count < CONTEXTS_MAX;
+    for (size_t i = 0; i < counters.context_count; i++) {
+        if (counters.contexts[i].handle == handle)
+            return true;
+        has_room = has_room || !counters.contexts[i].handle;
+    }
+    return !has_room;
+}
+
+/* A context that was made while nothing was collected, or whose profiler a stop switched off: from its own thread, with
+ * no launch under way, and not while the stream captures a graph. */
+static void meet_context(const CUpti_CallbackData *data, const struct ws_launch_call *call)
+{
+    CUstreamCaptureMode mode;
+    uint32_t device = 0;
+    bool is_known;
+    int64_t from = ws_steady_ns();
+    pthread_mutex_lock(&counters.lock);
+    is_known = !data->context || knows(data->context);
+    pthread_mutex_unlock(&counters.lock);
+    if (is_known || is_capturing(call->stream) || ws_cupti.cuptiGetDeviceId(data->context, &device) != CUPTI_SUCCESS)
+        return;
+    ws_perf_library_need();
+    pthread_rwlock_wrlock(&counters.gate);
+    pthread_mutex_lock(&counters.lock);
+    is_known = knows(data->context);
+    pthread_mutex_unlock(&counters.lock);
+    if (!is_known && ws_state_get() == WS_STATE_ON) {
+        relax_capture(&mode);
+        ws_counters_context_created(data->context, (CUdevice)device);
+        restore_capture(&mode);
+    }
+    pthread_rwlock_unlock(&counters.gate);
+    ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
+}
+
+/* Unless a stop came meanwhile: then the exit callback will not. */
+static void enter_gate(const CUpti_CallbackData *data)
+{
+    pthread_rwlock_rdlock(&counters.gate);
+    if (ws_state_get() == WS_STATE_ON)
+        *data->correlationData = MARK_GATE_READ;
+    else
+        pthread_rwlock_unlock(&counters.gate);
+}
+
 static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_call *call)
 {
     struct profile wanted;
     CUstreamCaptureMode mode;
     bool is_chosen;
     bool is_started = false;
+    meet_context(data, call);
     pthread_mutex_lock(&counters.lock);
     is_chosen = choose(data, call, &wanted);
     pthread_mutex_unlock(&counters.lock);
     if (!is_chosen) {
-        pthread_rwlock_rdlock(&counters.gate);
-        *data->correlationData = MARK_GATE_READ;
+        enter_gate(data);
         return;
     }
     pthread_rwlock_wrlock(&counters.gate);
-    if (wanted.context->handle == data->context && wanted.context->is_ready) {
+    if (ws_state_get() == WS_STATE_ON && wanted.context->handle == data->context && wanted.context->is_ready) {
         wanted.started_ns = ws_now_ns();
         counters.profile = wanted;
         atomic_store(&counters.profiling_thread, pthread_self());
@@ -783,8 +893,7 @@ void ws_counters_callback(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
     case WS_CALL_GRAPH:
         ws_spool_status_now("graph-not-profiled", 0, "Launch the kernels outside a graph once to get their counters.",
                             "kernels inside CUDA graphs are traced, but get no counters in this mode");
-        pthread_rwlock_rdlock(&counters.gate);
-        *data->correlationData = MARK_GATE_READ;
+        enter_gate(data);
         break;
     case WS_CALL_MULTI_DEVICE:
         ws_spool_status_now("multi-device-not-profiled", 0, "",

@@ -12,8 +12,14 @@
 #include <stdint.h>
 
 /* Read the settings into a plan. False: this run wants no counters (set trace, replay-mode none) or
- * this CUPTI cannot; the reason is reported. Call once. */
+ * this CUPTI cannot; the reason is reported. Again only after a stop. */
 bool ws_counters_start(void);
+
+/* Disable every context's range profiler and forget the plan. A context is met again at its next launch after a start.
+ *   wait_ms     how long to wait for a launch that is being profiled; no new one may be (the state is IDLE)
+ *   under_gate  called while no launch is between its enter and its exit callback: to switch the callbacks off
+ *   returns     false: a launch is still being profiled, nothing was done */
+bool ws_counters_stop(unsigned wait_ms, void (*under_gate)(void));
 
 /* A context came to be, or is about to go. From CUPTI's resource callback. */
 void ws_counters_context_created(CUcontext context, CUdevice device);

@@ -4,11 +4,12 @@
  * It never prints, never ends the process, installs no signal handler and always answers 1: a refusal
  * would be the program's problem. What could not be done becomes a STATUS record. */
 #include "activity.h"
+#include "collection.h"
+#include "command.h"
 #include "counters.h"
 #include "cupti_api.h"
 #include "locate.h"
 #include "perf_library.h"
-#include "plan.h"
 #include "sampling.h"
 #include "spool.h"
 #include "state.h"
@@ -57,11 +58,6 @@ static struct {
     int64_t started_ns;
     uint32_t driver_version;
     CUpti_SubscriberHandle subscriber;
-    bool has_counters;
-    bool has_sampling;
-    bool has_api;
-    bool has_trace;
-    bool has_timeline;
 } agent;
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -272,7 +268,7 @@ static const struct ws_located *bind_cupti(void)
 
 static void run_at_exit(void)
 {
-    if (!ws_state_move(WS_STATE_ON, WS_STATE_DRAINING))
+    if (!ws_state_move(WS_STATE_ON, WS_STATE_DRAINING) && !ws_state_move(WS_STATE_IDLE, WS_STATE_DRAINING))
         return;
     ws_perf_library_wait(); /* the loader must be done before the program's libraries are closed */
     if (!ws_spool_finish(EXIT_WAIT_MS))
@@ -309,14 +305,14 @@ static void context_created(CUcontext context)
 {
     struct ws_rec_context rec = {.context = 0};
     uint32_t device = 0;
-    if (ws_state_get() != WS_STATE_ON)
+    bool has_counters = ws_collection_has_counters() && ws_state_get() == WS_STATE_ON;
+    if (ws_state_get() != WS_STATE_ON && ws_state_get() != WS_STATE_IDLE)
         return;
     /* Registered now as well, not only at start: exit handlers run last in first out, so this one runs
      * before those that CUDA registered when it was initialised. */
     if (!atomic_exchange(&has_context, true)) {
         (void)atexit(run_at_exit);
-        if (agent.has_api && agent.has_trace)
-            ws_activity_start_unified_memory();
+        ws_collection_first_context();
     }
     if (ws_cupti.cuptiGetDeviceId(context, &device) != CUPTI_SUCCESS)
         return;
@@ -326,44 +322,51 @@ static void context_created(CUcontext context)
     send_device((CUdevice)device);
     pthread_mutex_unlock(&devices_lock);
     (void)ws_spool_context(&rec);
-    if (agent.has_counters || agent.has_timeline) {
+    /* While idle no counter is wanted; counters.c meets the context at its first launch after a start. A sampler of the
+     * whole GPU is made now, and started when collection is. */
+    if (has_counters || ws_collection_has_timeline()) {
         int64_t from = ws_steady_ns();
         ws_perf_library_need();
-        if (agent.has_counters)
+        if (has_counters)
             ws_counters_context_created(context, (CUdevice)device);
         ws_timeline_context_created(context, (CUdevice)device);
         ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     }
-    if (agent.has_sampling) {
-        int64_t from = ws_steady_ns();
-        ws_perf_library_need();
-        ws_sampling_start(context);
-        ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
-    }
+    ws_collection_context_created(context);
 }
 
 static void context_destroyed(CUcontext context)
 {
-    if (ws_state_get() != WS_STATE_ON)
+    if (ws_state_get() == WS_STATE_OFF || ws_state_get() == WS_STATE_DRAINING)
         return;
-    if (agent.has_counters)
+    if (ws_collection_has_counters())
         ws_counters_context_destroyed(context);
-    if (agent.has_sampling)
-        ws_sampling_stop(context);
+    ws_collection_context_destroyed(context);
+}
+
+/* cudaProfilerStart() is told after it is done, cudaProfilerStop() before. */
+static bool note_profiler_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    bool is_start = cbid == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart;
+    if (!is_start && cbid != CUPTI_DRIVER_TRACE_CBID_cuProfilerStop)
+        return false;
+    if (ws_state_get() != WS_STATE_OFF && (data->callbackSite == CUPTI_API_EXIT) == is_start)
+        ws_collection_profiler_call(is_start);
+    return true;
 }
 
 static void CUPTIAPI on_callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
     (void)unused;
-    if (agent.has_api && (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API)) {
+    if (ws_collection_has_api() && (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API)) {
         ws_activity_note_copy(domain, cbid, data);
         if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
             ws_activity_note_launch(cbid, data);
     }
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-        if (agent.has_counters)
+        if (!note_profiler_call(cbid, data) && ws_collection_has_counters())
             ws_counters_callback(cbid, data);
-        if (agent.has_sampling)
+        if (ws_collection_has_sampling())
             ws_sampling_module_call(cbid, data);
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         const CUpti_ResourceData *resource = data;
@@ -390,41 +393,6 @@ static CUptiResult subscribe(char *holder, size_t size)
     return ws_cupti.cuptiSubscribe(&agent.subscriber, on_callback, NULL);
 }
 
-/* Callbacks of launches (for counters and `api`) and of copies (for `api`). */
-static bool enable_call_callbacks(void)
-{
-    CUpti_CallbackId launches[16];
-    struct ws_call_id copies[32];
-    bool wants_launches = agent.has_counters || agent.has_api;
-    size_t n = wants_launches ? ws_translate_launch_cbids(launches, sizeof launches / sizeof *launches) : 0;
-    size_t m = agent.has_api ? ws_translate_copy_calls(copies, sizeof copies / sizeof *copies) : 0;
-    CUptiResult r = CUPTI_SUCCESS;
-    for (size_t i = 0; i < n && r == CUPTI_SUCCESS; i++)
-        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
-    for (size_t i = 0; i < m && r == CUPTI_SUCCESS; i++)
-        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, copies[i].domain, copies[i].cbid);
-    if (r != CUPTI_SUCCESS)
-        ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
-    return r == CUPTI_SUCCESS;
-}
-
-/* Callbacks of modules. */
-static bool enable_sampling_callbacks(void)
-{
-    CUpti_CallbackId resources[4];
-    CUpti_CallbackId calls[16];
-    size_t n = ws_sampling_resource_cbids(resources, sizeof resources / sizeof *resources);
-    size_t m = ws_sampling_driver_cbids(calls, sizeof calls / sizeof *calls);
-    CUptiResult r = CUPTI_SUCCESS;
-    for (size_t i = 0; i < n && r == CUPTI_SUCCESS; i++)
-        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
-    for (size_t i = 0; i < m && r == CUPTI_SUCCESS; i++)
-        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, calls[i]);
-    if (r != CUPTI_SUCCESS)
-        ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
-    return r == CUPTI_SUCCESS;
-}
-
 static bool start_callbacks(const struct ws_located *cupti)
 {
     char holder[128]; /* CUPTI wants at least 64 */
@@ -448,29 +416,19 @@ static bool start_callbacks(const struct ws_located *cupti)
         ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
         return false;
     }
-    agent.has_timeline = ws_timeline_start();
-    agent.has_sampling = !ws_timeline_is_wanted() && ws_sampling_init() && enable_sampling_callbacks();
-    /* One of the three: two in one process hung or crashed it (seen on an H200). */
-    agent.has_counters = !ws_timeline_is_wanted() && ws_settings.stalls == WS_STALLS_COUNTERS && ws_counters_start();
-    agent.has_api = ws_plan_has_api(ws_settings.set);
-    if (!enable_call_callbacks()) {
-        agent.has_counters = false;
-        agent.has_api = false;
-    }
-    if (agent.has_counters || agent.has_timeline || agent.has_sampling)
-        ws_perf_library_start(cupti);
+    ws_collection_begin(agent.subscriber, cupti);
     return true;
 }
 
 static void tick(bool is_final)
 {
-    if (ws_state_get() != WS_STATE_OFF && atomic_load(&has_context)) {
-        if (agent.has_sampling)
-            ws_sampling_drain(is_final);
-        ws_activity_flush(is_final);
-    }
-    if (ws_state_get() != WS_STATE_OFF)
-        ws_timeline_tick(is_final);
+    if (ws_state_get() == WS_STATE_OFF)
+        return;
+    ws_collection_tick(is_final);
+    if (is_final)
+        ws_command_end();
+    else
+        ws_command_poll();
 }
 
 static void report_complaints(void)
@@ -491,6 +449,9 @@ static bool start_spool(void)
                                      .disk_bytes = (uint64_t)ws_settings.spool_mb << 20,
                                      .flush_ms = (unsigned)ws_settings.flush_ms,
                                      .tick = tick};
+    char folder[sizeof agent.spool + sizeof agent.session + sizeof agent.agent_id];
+    snprintf(folder, sizeof folder, "%s/%s/%s", agent.spool, agent.session, agent.agent_id);
+    ws_command_init(folder);
     return ws_spool_init(&config) == 0 && ws_spool_start() == 0;
 }
 
@@ -505,6 +466,8 @@ int InitializeInjection(void)
     ws_settings_read(&ws_settings);
     if (ws_settings.is_secure)
         return 1; /* a set-user-id program: the environment is not to be trusted */
+    if (ws_settings.only_child_of != 0 && ws_settings.only_child_of != getppid())
+        return 1; /* --target-processes application-only */
     gather_facts();
     if (!start_spool())
         return 1;
@@ -515,8 +478,8 @@ int InitializeInjection(void)
     bind_driver();
     (void)ws_state_move(WS_STATE_OFF, WS_STATE_ON);
     cupti = bind_cupti();
-    if (cupti && start_callbacks(cupti))
-        agent.has_trace = ws_activity_start((uint64_t)ws_settings.memory_mb << 19, agent.has_api);
+    if (cupti)
+        (void)start_callbacks(cupti);
     send_hello();
     ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     return 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * preload.c: libwarpsight.so, the library for LD_PRELOAD. Names the collector to the CUDA driver, which loads
  * it inside cuInit; a process that never calls CUDA never maps it.
+ * With --nvtx-include also to NVTX, whose headers load it at the program's first NVTX call.
  * Links libc only, prints nothing, interposes nothing: it sits in every process of a run, shells and
  * compilers included. LD_PRELOAD stays in the environment, else children would not be followed.
  * Uses no symbol newer than glibc 2.16: a preloaded library that ld.so refuses makes it print to stderr.
@@ -45,6 +46,16 @@ static int collector_path(char path[PATH_MAX])
     return access(path, R_OK);
 }
 
+/* Whether NAME= stands in the environment with something behind it. No getenv: only settings.c reads settings. */
+static int is_set(const char *name)
+{
+    size_t n = strlen(name);
+    for (char **at = environ; at && *at; at++)
+        if (strncmp(*at, name, n) == 0)
+            return (*at)[n] != 0;
+    return 0;
+}
+
 __attribute__((constructor)) static void name_the_collector(void)
 {
     char path[PATH_MAX];
@@ -52,5 +63,7 @@ __attribute__((constructor)) static void name_the_collector(void)
     /* 0: a variable that another tool holds stays as it is. */
     if (getauxval(AT_SECURE) == 0 && collector_path(path) == 0)
         (void)setenv("CUDA_INJECTION64_PATH", path, 0);
+    if (getauxval(AT_SECURE) == 0 && is_set("WARPSIGHT_NVTX_INCLUDE=") && collector_path(path) == 0)
+        (void)setenv("NVTX_INJECTION64_PATH", path, 0);
     errno = kept;
 }

@@ -202,6 +202,27 @@ static void set_value(struct ws_settings *s, const struct ws_setting *row, const
     }
 }
 
+int ws_settings_change(struct ws_settings *settings, const struct ws_setting *setting, const char *value, char *why,
+                       size_t cap)
+{
+    const char *copy = value;
+    if (ws_setting_check(setting, value, why, cap) != 0)
+        return -WS_EINVAL;
+    if (setting->type == WS_SETTING_TYPE_TEXT) {
+        if (strcmp(*text_of(settings, setting), value) == 0)
+            return 0;
+        copy = keep(settings, value);
+        if (!copy) {
+            snprintf(why, cap, "finds no room: %u bytes of settings are used up", WS_SETTINGS_BYTES);
+            return -WS_ELIMIT;
+        }
+        *text_of(settings, setting) = copy;
+        return 0;
+    }
+    set_value(settings, setting, value);
+    return 0;
+}
+
 /* A variable that is not a setting of ours; "" when it is not set or does not fit. */
 static const char *keep_foreign(struct ws_settings *s, ws_settings_lookup *lookup, void *state, const char *name)
 {

@@ -22,6 +22,7 @@ enum ws_replay_mode { WS_REPLAY_KERNEL, WS_REPLAY_ROTATE, WS_REPLAY_NONE };
 enum ws_stalls_setting { WS_STALLS_COUNTERS, WS_STALLS_PC };
 /* of `interval`: 0 = auto, else N + 1 of 2^(5+N) cycles */
 enum { WS_INTERVAL_AUTO = 0, WS_INTERVAL_FIRST_LOG2 = 4 };
+enum ws_start_setting { WS_START_NOW, WS_START_IDLE, WS_START_API };
 enum ws_log_setting { WS_LOG_OFF, WS_LOG_ERROR, WS_LOG_WARN, WS_LOG_INFO, WS_LOG_DEBUG };
 
 /* One row of settings.def. */
@@ -89,6 +90,13 @@ void ws_settings_read_from(struct ws_settings *out, ws_settings_lookup *lookup, 
  *   why     [cap] receives "is not a whole number from 5 to 10000" and the like
  *   errors  -WS_EINVAL */
 int ws_setting_check(const struct ws_setting *setting, const char *value, char *why, size_t cap);
+
+/* Give a setting another value, when the program runs already.
+ *   why     [cap] receives the reason
+ *   errors  -WS_EINVAL: the value does not fit; -WS_ELIMIT: no room left for texts. Nothing is changed then.
+ *   thread  nobody may read *settings meanwhile */
+int ws_settings_change(struct ws_settings *settings, const struct ws_setting *setting, const char *value, char *why,
+                       size_t cap);
 
 /* The row of a variable's name, or NULL. */
 const struct ws_setting *ws_setting_find(const char *name);

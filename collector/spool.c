@@ -232,11 +232,11 @@ _Static_assert(WS_REC_CUBIN < TYPES_MAX, "a type needs its place in spool.open")
 static void seal_all(void)
 {
     static const uint16_t order[] = {
-        WS_REC_HELLO,     WS_REC_RUN,         WS_REC_STRING,     WS_REC_DEVICE, WS_REC_CONTEXT,
-        WS_REC_COPY_CALL, WS_REC_LAUNCH_CALL, WS_REC_KERNEL,     WS_REC_MEMCPY, WS_REC_MEMSET,
-        WS_REC_API,       WS_REC_SYNC,        WS_REC_MEMORY,     WS_REC_UVM,    WS_REC_PROFILE,
-        WS_REC_METRIC,    WS_REC_PM_SERIES,   WS_REC_PM_SAMPLES, WS_REC_CUBIN,  WS_REC_PC_SAMPLING,
-        WS_REC_PC_SAMPLE, WS_REC_STATUS,      WS_REC_LOSS,       WS_REC_COST,   WS_REC_BYE};
+        WS_REC_HELLO,      WS_REC_RUN,         WS_REC_STRING,      WS_REC_DEVICE,    WS_REC_CONTEXT, WS_REC_COLLECTION,
+        WS_REC_COPY_CALL,  WS_REC_LAUNCH_CALL, WS_REC_KERNEL,      WS_REC_MEMCPY,    WS_REC_MEMSET,  WS_REC_API,
+        WS_REC_SYNC,       WS_REC_MEMORY,      WS_REC_UVM,         WS_REC_PROFILE,   WS_REC_METRIC,  WS_REC_PM_SERIES,
+        WS_REC_PM_SAMPLES, WS_REC_CUBIN,       WS_REC_PC_SAMPLING, WS_REC_PC_SAMPLE, WS_REC_STATUS,  WS_REC_LOSS,
+        WS_REC_COST,       WS_REC_BYE};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         struct block *b = spool.open[order[i]];
         if (!b)
@@ -552,6 +552,11 @@ static int write_frame(uint8_t *frame, uint16_t type, uint32_t length, uint32_t 
     if (err == 0)
         spool.seq++;
     return err;
+}
+
+bool ws_spool_may_open_files(void)
+{
+    return !is_newly_filtered();
 }
 
 static void close_segment(bool rename_it)

@@ -60,6 +60,10 @@ void ws_spool_write_now(void);
  * thread; false when it gave up (what was written stays valid). */
 bool ws_spool_finish(unsigned timeout_ms);
 
+/* Whether the thread may still open files: the program may have put a seccomp filter on it that kills at the first.
+ * From tick() only. */
+bool ws_spool_may_open_files(void);
+
 /* In a forked child: close the descriptor, nothing else. Async-signal-safe. */
 void ws_spool_forget(void);
 

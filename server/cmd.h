@@ -12,6 +12,7 @@ typedef int ws_cmd(int argc, char **argv);
 ws_cmd ws_cmd_access;
 ws_cmd ws_cmd_baseline;
 ws_cmd ws_cmd_ceilings;
+ws_cmd ws_cmd_ctl;
 ws_cmd ws_cmd_diff;
 ws_cmd ws_cmd_doctor;
 ws_cmd ws_cmd_explain;

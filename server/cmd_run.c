@@ -48,6 +48,7 @@ struct run {
     struct ws_run_options options;
     char db[WS_PATH_MAX], spool[WS_PATH_MAX];
     char token[33];
+    char pid[16];                     /* our own */
     char program[WS_TARGET_PATH_MAX]; /* as it was found; "" when it was not */
     enum ws_target_kind kind;
     char preload[WS_PATH_MAX], collector[WS_PATH_MAX]; /* "" = not installed */
@@ -213,6 +214,9 @@ static void set_variables(struct run *r)
         set_collector(r);
     add_variable(r, "WARPSIGHT_SPOOL", r->spool);
     add_variable(r, "WARPSIGHT_SESSION", r->token);
+    snprintf(r->pid, sizeof r->pid, "%ld", (long)getpid());
+    if (r->options.is_application_only)
+        add_variable(r, "WARPSIGHT_ONLY_CHILD_OF", r->pid);
     for (size_t i = 0; i < ws_setting_count && i < WS_RUN_SETTINGS; i++)
         if (r->options.setting[i])
             add_variable(r, ws_setting_table[i].name, r->options.setting[i]);

@@ -613,11 +613,23 @@ static int write_ceiling(void *state, const struct ws_ceiling_row *row)
 }
 
 /* What happened besides: of the process, or of the session as a whole (process 0). */
+static int write_collection(void *state, const struct ws_collection_row *row)
+{
+    struct export *e = state;
+    struct ws_rec_collection rec = {.at_ns = row->at_ns,
+                                    .is_on = row->is_on,
+                                    .reason = ws_text_of(row->reason),
+                                    .settings = words_of(e, row->settings)};
+    return row->process_id == e->process_id ? ws_capture_put_collection(&e->w, &rec) : 0;
+}
+
 static int write_rest(struct export *e)
 {
     int err = ws_store_each_status(e->store, e->session_id, write_status, e);
     if (err == 0)
         err = ws_store_each_loss(e->store, e->session_id, write_loss, e);
+    if (err == 0)
+        err = ws_store_each_collection(e->store, e->session_id, write_collection, e);
     return err == 0 ? ws_store_each_cost(e->store, e->session_id, write_cost, e) : err;
 }
 

@@ -919,6 +919,11 @@ static int take_cost(struct ws_frames *in, const struct ws_rec_cost *rec)
     return ws_store_put_cost(in->store, in->agent->process_id, rec);
 }
 
+static int take_collection(struct ws_frames *in, const struct ws_rec_collection *rec)
+{
+    return ws_store_put_collection(in->store, in->agent->process_id, rec);
+}
+
 static int take_ceiling(struct ws_frames *in, const struct ws_rec_ceiling *rec)
 {
     return ws_store_put_ceiling(in->store, rec);

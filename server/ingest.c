@@ -3,6 +3,7 @@
 #include "ingest.h"
 
 #include "../analyzer/err.h"
+#include "../collector/control.h"
 #include "log.h"
 #include "paths.h"
 
@@ -364,6 +365,16 @@ static int visit_segment(struct walk *w, const char *name)
     return err;
 }
 
+static void remove_control_files(const char *folder)
+{
+    static const char *const names[] = {WS_CONTROL_ASK, WS_CONTROL_STATE, WS_CONTROL_STATE ".new"};
+    char path[WS_PATH_MAX + 32];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+}
+
 static int visit_agent(struct walk *w, const char *spool, const char *token, const char *agent_id)
 {
     struct dirent **names = NULL;
@@ -383,6 +394,8 @@ static int visit_agent(struct walk *w, const char *spool, const char *token, con
     for (int i = 0; err == 0 && i < count && !w->stop; i++)
         err = visit_segment(w, names[i]->d_name);
     free_names(names, count);
+    if (err == 0 && w->has_ended)
+        remove_control_files(w->folder); /* of a process that was killed; one that ends well takes them along */
     /* Only then: a writer between two segments has an empty folder, too. Others' files keep the folder. */
     if (err == 0 && w->has_ended)
         (void)rmdir(w->folder);

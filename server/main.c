@@ -35,6 +35,7 @@ struct command {
 /* In the order in which a person meets them. */
 static const struct command commands[] = {
     {"run", ws_cmd_run, "run a CUDA program, measure its kernels, report what slows them down"},
+    {"ctl", ws_cmd_ctl, "running programs: what is collected, start, stop, flush"},
     {"doctor", ws_cmd_doctor, "will profiling work on this machine, and if not, what to do"},
     {"report", ws_cmd_report, "what each kernel of a session did, and what to change"},
     {"diff", ws_cmd_diff, "two sessions, kernel by kernel, and a gate for CI"},

@@ -6,6 +6,7 @@
 
 #include "../analyzer/err.h"
 #include "../collector/model/model.h"
+#include "../collector/nvtx_filter.h"
 #include "../collector/plan.h"
 #include "../collector/select.h"
 #include "../collector/settings.h"
@@ -26,12 +27,14 @@ static const struct ws_option own[] = {
     {"csv", 0, NULL, "the report as CSV"},
     {"json", 0, NULL, "the report as JSON"},
     {"require-kernels", 0, NULL, "exit 123 when the program succeeded but no kernel was seen"},
-    {"target-processes", 0, "all", "accepted for Nsight Compute's sake: children are always followed"},
+    {"target-processes", 0, "all|application-only", "application-only: children of the program are not followed"},
+    {"idle", 0, NULL, "collect nothing until `warpsight ctl start`"},
+    {"profile-from-start", 0, "on|off", "off: collect nothing until the program calls cudaProfilerStart()"},
     {"verbose", 'v', NULL, "say what is set up"},
     {"model", 0, NULL,
      "no GPU: run the kernels on the CPU and predict their counters (program linked with -cudart shared)"},
 };
-enum { OUTPUT, EXPORT, FORCE, CSV, JSON, REQUIRE, PROCESSES, VERBOSE, MODEL, OWN };
+enum { OUTPUT, EXPORT, FORCE, CSV, JSON, REQUIRE, PROCESSES, IDLE, FROM_START, VERBOSE, MODEL, OWN };
 
 struct table {
     struct ws_option option[OWN + WS_RUN_SETTINGS + 1];
@@ -72,6 +75,7 @@ struct writer {
     char *out;
     size_t used;
     bool is_full;
+    bool is_lenient; /* a % that begins no macro is itself */
 };
 
 static void put(struct writer *w, const char *text, size_t n)
@@ -123,6 +127,10 @@ static const char *put_macro(struct writer *w, const char *at, char *why, size_t
     case 'q':
         return put_variable(w, at + 1, why, why_cap);
     default:
+        if (w->is_lenient) {
+            put(w, "%", 1);
+            return at;
+        }
         snprintf(why, why_cap, "unknown macro %%%.1s: there are %%p %%h %%q{NAME} %%%%", at);
         return NULL;
     }
@@ -130,26 +138,46 @@ static const char *put_macro(struct writer *w, const char *at, char *why, size_t
     return at + 1;
 }
 
-int ws_run_expand(const char *text, char out[WS_RUN_PATH_MAX], char *why, size_t why_cap)
+static int expand(struct writer *w, const char *text, char *why, size_t why_cap)
 {
-    struct writer w = {out, 0, false};
-    out[0] = 0;
+    w->out[0] = 0;
     while (*text) {
         size_t n = strcspn(text, "%");
-        put(&w, text, n);
+        put(w, text, n);
         text += n;
         if (*text != '%')
             break;
-        text = put_macro(&w, text + 1, why, why_cap);
+        text = put_macro(w, text + 1, why, why_cap);
         if (!text)
             return -WS_EINVAL;
     }
-    if (w.used < 6 || strcmp(out + w.used - 6, ".wscap") != 0)
-        put(&w, ".wscap", 6);
-    if (!w.is_full)
+    return 0;
+}
+
+static int judge_length(const struct writer *w, char *why, size_t why_cap)
+{
+    if (!w->is_full)
         return 0;
     snprintf(why, why_cap, "the name is too long");
     return -WS_ELIMIT;
+}
+
+int ws_run_expand(const char *text, char out[WS_RUN_PATH_MAX], char *why, size_t why_cap)
+{
+    struct writer w = {out, 0, false, false};
+    int err = expand(&w, text, why, why_cap);
+    if (err != 0)
+        return err;
+    if (w.used < 6 || strcmp(out + w.used - 6, ".wscap") != 0)
+        put(&w, ".wscap", 6);
+    return judge_length(&w, why, why_cap);
+}
+
+int ws_run_expand_name(const char *text, char out[WS_RUN_PATH_MAX], char *why, size_t why_cap)
+{
+    struct writer w = {out, 0, false, true};
+    int err = expand(&w, text, why, why_cap);
+    return err == 0 ? judge_length(&w, why, why_cap) : err;
 }
 
 static int set_output(struct ws_run_options *o, const char *value)
@@ -199,6 +227,11 @@ static int set_setting(struct ws_run_options *o, const struct ws_option *option,
     if (ws_setting_check(&ws_setting_table[row], value, why, sizeof why) != 0)
         return REFUSE("--%s: %s %s", option->name, value, why);
     o->setting[row] = value;
+    if (strcmp(option->name, "name") == 0) {
+        if (ws_run_expand_name(value, o->name, why, sizeof why) != 0)
+            return REFUSE("--name %s: %s", value, why);
+        o->setting[row] = o->name;
+    }
     return -1;
 }
 
@@ -327,7 +360,10 @@ static int check_values(const struct ws_run_options *o)
 {
     static struct ws_plan plan; /* 60 KiB */
     static struct ws_select select;
+    static struct ws_nvtx_filter filter;
+    const char *ranges = value_of(o, "WARPSIGHT_NVTX_INCLUDE");
     const char *metrics = value_of(o, "WARPSIGHT_METRICS");
+    char why[160];
     const char *set = value_of(o, "WARPSIGHT_SET");
     const char *kernel = value_of(o, "WARPSIGHT_KERNEL");
     const char *checks = value_of(o, "WARPSIGHT_MODEL_CHECK");
@@ -343,9 +379,21 @@ static int check_values(const struct ws_run_options *o)
         return REFUSE("--kernel-name: '%s' is no POSIX extended regular expression", kernel);
     if (checks && ws_model_check_parse(checks, &bits) != 0)
         return REFUSE("--check: '%s' is no list of bounds, align, barrier, uninit, races, all", checks);
+    if (ranges && ws_nvtx_filter_init(&filter, ranges, why, sizeof why) != 0)
+        return REFUSE("--nvtx-include: %s", why);
     if (o->is_csv && o->is_json)
         return REFUSE("--csv or --json, not both");
     return check_stalls(o);
+}
+
+static int set_start(struct ws_run_options *o, const char *value)
+{
+    const struct ws_setting *s = ws_setting_find("WARPSIGHT_START");
+    const char **place = &o->setting[s - ws_setting_table];
+    if (*place && strcmp(*place, value) != 0)
+        return REFUSE("--idle or --profile-from-start off, not both");
+    *place = value;
+    return -1;
 }
 
 static int set_own(struct ws_run_options *o, int which, const char *value)
@@ -367,8 +415,17 @@ static int set_own(struct ws_run_options *o, int which, const char *value)
         o->needs_kernels = true;
         break;
     case PROCESSES:
-        if (strcmp(value, "all") != 0)
-            return REFUSE("--target-processes %s: only 'all': children are always followed", value);
+        if (strcmp(value, "all") != 0 && strcmp(value, "application-only") != 0)
+            return REFUSE("--target-processes %s is not one of all|application-only", value);
+        o->is_application_only = value[1] == 'p';
+        break;
+    case IDLE:
+        return set_start(o, "idle");
+    case FROM_START:
+        if (strcmp(value, "off") == 0 || strcmp(value, "no") == 0)
+            return set_start(o, "api");
+        if (strcmp(value, "on") != 0 && strcmp(value, "yes") != 0)
+            return REFUSE("--profile-from-start %s is not one of on|off", value);
         break;
     case MODEL:
         o->is_model = true;

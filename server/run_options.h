@@ -15,8 +15,9 @@ struct ws_run_options {
     const char *setting[WS_RUN_SETTINGS]; /* value given for a row of ws_setting_table, NULL = none; lent from argv */
     bool has_output;
     char output[WS_RUN_PATH_MAX]; /* -o, macros expanded, with its .wscap */
-    bool is_forced, is_csv, is_json, needs_kernels, is_verbose, is_model;
-    char **program; /* its argv, NULL-ended; lent */
+    bool is_forced, is_csv, is_json, needs_kernels, is_verbose, is_model, is_application_only;
+    char name[WS_RUN_PATH_MAX]; /* --name, macros expanded */
+    char **program;             /* its argv, NULL-ended; lent */
 };
 
 /* Exit statuses of run that are its own; anything else is the program's. */
@@ -31,5 +32,8 @@ int ws_run_options_read(int argc, char **argv, struct ws_run_options *out);
  *   why     [why_cap] receives what is wrong
  *   errors  -WS_EINVAL unknown macro, or a variable that is not set; -WS_ELIMIT too long */
 int ws_run_expand(const char *text, char out[WS_RUN_PATH_MAX], char *why, size_t why_cap);
+
+/* The same for --name: nothing is added, and a % that begins no macro is itself ("50% faster"). */
+int ws_run_expand_name(const char *text, char out[WS_RUN_PATH_MAX], char *why, size_t why_cap);
 
 #endif

@@ -320,3 +320,13 @@ CREATE TABLE ceiling (
     CHECK ((rate IS NULL) <> (why IS NULL)),
     PRIMARY KEY (uuid, driver_version, key)
 ) STRICT, WITHOUT ROWID;
+
+-- When collection of a process went on or off; since schema 4. A process without rows collected all its life.
+CREATE TABLE collection (
+    process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    at_ns      INTEGER NOT NULL,
+    is_on      INTEGER NOT NULL CHECK (is_on IN (0, 1)),
+    reason     TEXT NOT NULL,
+    settings   TEXT NOT NULL DEFAULT '[]', -- JSON array of NAME=value, when it went on
+    PRIMARY KEY (process_id, at_ns, is_on)
+) STRICT, WITHOUT ROWID;

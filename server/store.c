@@ -177,6 +177,8 @@ static const char schema[] =
                 "reason) DO UPDATE SET count = min(count + excluded.count, 9007199254740992), "                                                                                  \
                 "from_ns = iif(from_ns = 0, excluded.from_ns, from_ns), to_ns = max(to_ns, excluded.to_ns)")                                                                     \
     X(COST_PUT, "INSERT OR REPLACE INTO cost (process_id, what, count, total_ns) VALUES (?1, ?2, ?3, ?4)")                                                                       \
+    X(COLLECTION_PUT,                                                                                                                                                            \
+      "INSERT OR REPLACE INTO collection (process_id, at_ns, is_on, reason, settings) VALUES (?1, ?2, ?3, ?4, ?5)")                                                              \
     X(CEILING_PUT, "INSERT OR REPLACE INTO ceiling (uuid, driver_version, key, rate, why, clock_hz, "                                                                            \
                    "method, measured_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                                                                               \
     X(CEILINGS, "SELECT uuid, driver_version, key, rate, why, clock_hz, method, measured_ns FROM ceiling "                                                                       \
@@ -214,6 +216,8 @@ static const char schema[] =
                 "WHERE session_id = ?1 ORDER BY id")                                                                                                                             \
     X(LOSSES, "SELECT process_id, kind, reason, count, from_ns, to_ns FROM loss "                                                                                                \
               "WHERE session_id = ?1 ORDER BY id")                                                                                                                               \
+    X(COLLECTIONS, "SELECT process_id, at_ns, is_on, reason, c.settings FROM collection c JOIN process p ON p.id = "                                                             \
+                   "process_id WHERE session_id = ?1 ORDER BY process_id, at_ns, is_on")                                                                                         \
     X(COSTS, "SELECT process_id, what, count, total_ns FROM cost JOIN process ON process.id = process_id "                                                                       \
              "WHERE session_id = ?1 ORDER BY process_id, what")
 
@@ -520,7 +524,10 @@ static const char *const upgrades[] = {
     "CREATE TABLE cubin (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE, "
     "crc "
     "INTEGER NOT NULL, size INTEGER NOT NULL, offset INTEGER NOT NULL, bytes BLOB NOT NULL, UNIQUE (session_id, crc, "
-    "offset)) STRICT;",
+    "offset)) STRICT;"
+    " CREATE TABLE collection (process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE, at_ns INTEGER NOT "
+    "NULL, is_on INTEGER NOT NULL CHECK (is_on IN (0, 1)), reason TEXT NOT NULL, settings TEXT NOT NULL DEFAULT '[]', "
+    "PRIMARY KEY (process_id, at_ns, is_on)) STRICT, WITHOUT ROWID;",
 };
 
 static int upgrade(struct ws_store *s, int64_t version)
@@ -1272,6 +1279,16 @@ int ws_store_add_loss(struct ws_store *store, int64_t session_id, int64_t proces
                rec->to_ns);
 }
 
+int ws_store_put_collection(struct ws_store *store, int64_t process_id, const struct ws_rec_collection *rec)
+{
+    char *settings = words_to_json(rec->settings);
+    int err = settings ? run(store, S_COLLECTION_PUT, "iiixt", process_id, rec->at_ns, (int64_t)(rec->is_on != 0),
+                             rec->reason, settings)
+                       : -WS_ENOMEM;
+    free(settings);
+    return err;
+}
+
 int ws_store_put_cost(struct ws_store *store, int64_t process_id, const struct ws_rec_cost *rec)
 {
     return run(store, S_COST_PUT, "ixqi", process_id, rec->what, rec->count, rec->total_ns);
@@ -1328,6 +1345,7 @@ CALL(host_chunk);
 CALL(status_row);
 CALL(loss_row);
 CALL(cost_row);
+CALL(collection_row);
 CALL(ceiling_row);
 
 static int session_of(sqlite3_stmt *st, void *state)
@@ -2123,6 +2141,24 @@ int ws_store_each_cost(struct ws_store *store, int64_t session_id,
     return each_row(store, S_COSTS, session_id, cost_of, &call);
 }
 
+static int collection_of(sqlite3_stmt *st, void *state)
+{
+    struct call_collection_row *call = state;
+    struct ws_collection_row row = {.process_id = sqlite3_column_int64(st, 0),
+                                    .at_ns = sqlite3_column_int64(st, 1),
+                                    .is_on = sqlite3_column_int(st, 2) != 0,
+                                    .reason = text(st, 3),
+                                    .settings = text(st, 4)};
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_collection(struct ws_store *store, int64_t session_id,
+                             int (*each)(void *state, const struct ws_collection_row *row), void *state)
+{
+    struct call_collection_row call = {each, state};
+    return each_row(store, S_COLLECTIONS, session_id, collection_of, &call);
+}
+
 static int ceiling_of(sqlite3_stmt *st, void *state)
 {
     struct call_ceiling_row *call = state;
@@ -2203,6 +2239,7 @@ static const char *const copies[] = {
     "INSERT INTO status SELECT * FROM src.status WHERE session_id = ?1",
     "INSERT INTO loss SELECT * FROM src.loss WHERE session_id = ?1",
     "INSERT INTO cost SELECT * FROM src.cost WHERE process_id IN (SELECT id FROM process)",
+    "INSERT INTO collection SELECT * FROM src.collection WHERE process_id IN (SELECT id FROM process)",
     "INSERT INTO ceiling SELECT * FROM src.ceiling WHERE uuid IN (SELECT uuid FROM device)",
 };
 

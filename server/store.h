@@ -161,6 +161,7 @@ int ws_store_put_status(struct ws_store *store, int64_t session_id, int64_t proc
                         const struct ws_rec_status *rec);
 int ws_store_add_loss(struct ws_store *store, int64_t session_id, int64_t process_id, const struct ws_rec_loss *rec);
 int ws_store_put_cost(struct ws_store *store, int64_t process_id, const struct ws_rec_cost *rec);
+int ws_store_put_collection(struct ws_store *store, int64_t process_id, const struct ws_rec_collection *rec);
 
 /* -WS_ENOENT when there is no such session. Deleting takes everything of the session along. */
 int ws_store_set_note(struct ws_store *store, int64_t session_id, const char *note);
@@ -411,6 +412,16 @@ struct ws_cost_row {
 };
 int ws_store_each_cost(struct ws_store *store, int64_t session_id,
                        int (*each)(void *state, const struct ws_cost_row *row), void *state);
+
+/* Collection of a process went on or off. */
+struct ws_collection_row {
+    int64_t process_id, at_ns;
+    bool is_on;
+    const char *reason, *settings; /* settings: JSON array */
+};
+/* By process id and time. */
+int ws_store_each_collection(struct ws_store *store, int64_t session_id,
+                             int (*each)(void *state, const struct ws_collection_row *row), void *state);
 
 struct ws_ceiling_row {
     const char *uuid, *key, *method;

@@ -15,7 +15,7 @@ trap 'rm -rf "$scratch"' EXIT
 files() { git ls-files -co --exclude-standard -- "$@" | while read -r f; do [ -f "$f" ] && echo "$f"; done; }
 
 # The files that may see a CUDA header.
-cuda_files='^(collector/(inject|activity|counters|sampling|timeline|translate)\.c|kernels/|tests/)'
+cuda_files='^(collector/(inject|collection|activity|counters|sampling|timeline|translate)\.c|kernels/|tests/)'
 
 # --- form ----------------------------------------------------------------------------------------
 check_format() {

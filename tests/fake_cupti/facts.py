@@ -32,7 +32,7 @@ def parse(line):
 
 
 facts = {k: [] for k in ("hello", "run", "device", "context", "kernel", "memcpy", "memset", "profile", "status",
-                         "loss", "cost", "bye", "bad", "api", "sync", "memory", "copy_call", "launch_call", "pm_series", "pm_samples",
+                         "loss", "cost", "bye", "bad", "collection", "api", "sync", "memory", "copy_call", "launch_call", "pm_series", "pm_samples",
                          "pc_sampling", "pc_sample", "cubin")}
 strings, profiles, series = {}, {}, {}
 for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():

@@ -24,6 +24,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define HAS_NVTX
+#endif
 
 /* --- kernels: 1024 threads; vecadd in 4 blocks of 256 --- */
 
@@ -786,6 +790,122 @@ static int closes_libraries(const char *argument)
     return 0;
 }
 
+/* --- collection that is switched while the program runs --- */
+
+/* Works until the file is there: a captured graph of three reductions, an addition, a transpose, again and again. */
+static int serves(const char *argument)
+{
+    struct program p;
+    CUstream stream;
+    CUgraph captured;
+    CUgraphExec exec;
+    begin(&p);
+    MUST(cuStreamCreate(&stream, 0));
+    MUST(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    for (int i = 0; i < 3; i++)
+        MUST(launch(&p, REDUCE, stream));
+    MUST(cuStreamEndCapture(stream, &captured));
+    MUST(cuGraphInstantiate(&exec, captured, 0));
+    for (int i = 0; i < 30000 && (!argument || access(argument, F_OK) != 0); i++) {
+        MUST(cuGraphLaunch(exec, stream));
+        MUST(launch(&p, VECADD, stream));
+        MUST(launch(&p, TRANSPOSE, stream));
+        MUST(cuStreamSynchronize(stream));
+        pause_ms(1);
+    }
+    printf("served\n");
+    return 0;
+}
+
+/* Each kernel once: two outside, two within cudaProfilerStart and -Stop. */
+static int calls_the_profiler(const char *argument)
+{
+    struct program p;
+    (void)argument;
+    begin(&p);
+    MUST(launch(&p, VECADD, NULL));
+    MUST(cuProfilerStart());
+    MUST(launch(&p, TRANSPOSE, NULL));
+    MUST(cuProfilerStop());
+    MUST(launch(&p, SCALE, NULL));
+    MUST(cuProfilerStart());
+    MUST(cuProfilerStart()); /* twice is once */
+    MUST(launch(&p, REDUCE, NULL));
+    MUST(cuProfilerStop());
+    MUST(launch(&p, VECADD, NULL));
+    MUST(cuCtxSynchronize());
+    printf("%u kernels ran\n", atomic_load(&runs));
+    return 0;
+}
+
+#ifdef HAS_NVTX
+static nvtxEventAttributes_t text_of(const char *text)
+{
+    nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};
+    a.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    a.message.ascii = text;
+    return a;
+}
+
+/* vecadd in none of them, transpose in step/inner, scale in range "whole", reduce in a registered name of domain "dom".
+ */
+static int has_ranges(const char *argument)
+{
+    struct program p;
+    nvtxDomainHandle_t domain;
+    nvtxEventAttributes_t named = text_of(NULL);
+    nvtxRangeId_t whole;
+    (void)argument;
+    nvtxRangePushA("early"); /* before CUDA is there */
+    begin(&p);
+    MUST(launch(&p, VECADD, NULL));
+    nvtxRangePushA("step");
+    nvtxRangePushW(L"inner");
+    MUST(launch(&p, TRANSPOSE, NULL));
+    nvtxRangePop();
+    nvtxRangePop();
+    whole = nvtxRangeStartA("whole");
+    MUST(launch(&p, SCALE, NULL));
+    nvtxRangeEnd(whole);
+    domain = nvtxDomainCreateA("dom");
+    named.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    named.message.registered = nvtxDomainRegisterStringA(domain, "step");
+    nvtxDomainRangePushEx(domain, &named);
+    MUST(launch(&p, REDUCE, NULL));
+    nvtxDomainRangePop(domain);
+    nvtxRangePop();
+    MUST(cuCtxSynchronize());
+    printf("%u kernels ran\n", atomic_load(&runs));
+    return 0;
+}
+#endif
+
+/* Four ranks, each a process of its own; the last is killed in the middle. */
+static int ranks(const char *argument)
+{
+    pid_t child[4];
+    (void)argument;
+    for (int i = 0; i < 4; i++) {
+        char rank[16];
+        char *const last[] = {self_path, "kill", "9", NULL};
+        char *const other[] = {self_path, "many", i == 0 ? "40" : "20", NULL};
+        snprintf(rank, sizeof rank, "%d", i);
+        child[i] = fork();
+        if (child[i] == 0) {
+            setenv("RANK", rank, 1);
+            execv(self_path, i == 3 ? last : other);
+            _exit(127);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        int status = wait_for(child[i]);
+        if (status != (i == 3 ? 128 + SIGKILL : 0))
+            printf("rank %d ended with %d\n", i, status);
+    }
+    printf("ranks ended\n");
+    return 0;
+}
+
 struct mode {
     const char *name;
     int (*run)(const char *argument);
@@ -827,6 +947,12 @@ static const struct mode modes[] = {
     {"long", long_runs},
     {"seccomp", filters_calls},
     {"dlclose", closes_libraries},
+    {"serve", serves},
+    {"profiler", calls_the_profiler},
+#ifdef HAS_NVTX
+    {"nvtx", has_ranges},
+#endif
+    {"ranks", ranks},
 };
 
 int main(int argc, char **argv)

@@ -418,6 +418,23 @@ CUresult CUDAAPI cuCtxSynchronize(void)
     return traced(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize", NULL, NULL, do_sync, &w);
 }
 
+static CUresult do_nothing(struct fake_call *call, void *unused)
+{
+    (void)call;
+    (void)unused;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuProfilerStart(void)
+{
+    return traced(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart, "cuProfilerStart", NULL, NULL, do_nothing, NULL);
+}
+
+CUresult CUDAAPI cuProfilerStop(void)
+{
+    return traced(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop, "cuProfilerStop", NULL, NULL, do_nothing, NULL);
+}
+
 CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
     if (!current)

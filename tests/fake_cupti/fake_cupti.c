@@ -11,6 +11,7 @@
  *   FAKE_CUPTI_PASSES=N                 passes of any config; else one for 16 metrics
  *   FAKE_CUPTI_SECOND_PASS=METRIC,…     a config with one of these needs a pass more
  *   FAKE_CUPTI_HOLDER=NAME              another tool holds the subscription
+ *   FAKE_CUPTI_WATCH=FILE               when FILE appears, one line "on CALLBACKS KINDS PROFILERS": what is switched on
  *   FAKE_CUPTI_DROP=N                   N records were dropped
  *   FAKE_CUPTI_SAMPLES_LOST=N           PC sampling: the hardware drops N samples a launch
  *   FAKE_CUPTI_FOLDER=/tmp/ws-sampled-…  PC sampling: the folder that the code's line table names (22 bytes)
@@ -1482,9 +1483,31 @@ CUptiResult CUPTIAPI cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
     return CUPTI_SUCCESS;
 }
 
+/* What costs a program time when it is on. */
+static void tell_what_is_on(void)
+{
+    const char *path = getenv("FAKE_CUPTI_WATCH");
+    struct CUpti_Subscriber_st *s = atomic_load(&subscriber);
+    int callbacks = 0;
+    int kinds = 0;
+    int count = 0;
+    if (!path || unlink(path) != 0)
+        return;
+    for (int i = 0; s && i < CUPTI_DRIVER_TRACE_CBID_SIZE; i++)
+        callbacks += atomic_load(&s->driver[i]);
+    for (int i = 0; i < CUPTI_ACTIVITY_KIND_COUNT; i++)
+        kinds += activity.is_enabled[i];
+    pthread_mutex_lock(&profiler_lock);
+    for (const struct CUpti_RangeProfiler_Object *o = profilers; o; o = o->next)
+        count++;
+    pthread_mutex_unlock(&profiler_lock);
+    note("on %d %d %d", callbacks, kinds, count);
+}
+
 static void on_launch(const struct fake_launch *l)
 {
     bool is_replayed = false;
+    tell_what_is_on();
     pthread_mutex_lock(&profiler_lock);
     for (struct CUpti_RangeProfiler_Object *o = profilers; o; o = o->next) {
         if (o->context != l->context || !o->is_started)

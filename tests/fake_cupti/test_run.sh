@@ -130,7 +130,7 @@ refused "a file that is there" 125 "there already" -o "$scratch/there" touch "$m
 refused "a folder that is not there" 125 "nowhere" -o /nowhere/at/all touch "$mark"
 refused "an unknown macro" 125 "%z" -o "$scratch/%z" touch "$mark"
 refused "a variable that is not set" 125 "no such variable" -o "$scratch/%q{WS_NOT_SET}" touch "$mark"
-refused "other target processes" 125 "only 'all'" --target-processes application-only touch "$mark"
+refused "other target processes" 125 "all|application-only" --target-processes some touch "$mark"
 refused "a program that is not there" 127 "not found" /nowhere/program
 refused "a program that is nowhere in PATH" 127 "not found" no-such-program
 printf 'text' >"$scratch/text"

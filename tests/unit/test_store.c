@@ -186,8 +186,9 @@ TEST(a_newer_database_is_refused_and_left_alone)
 }
 
 /* What makes today's schema the older one: schema.sql says since when a thing is there. */
-#define TO_SCHEMA_3 \
-    "DROP TABLE pm_samples; DROP TABLE pm_series; DROP TABLE pc_sampling; DROP TABLE pc_sample; DROP TABLE cubin; "
+#define TO_SCHEMA_3                                                                                           \
+    "DROP TABLE collection; DROP TABLE pm_samples; DROP TABLE pm_series; DROP TABLE pc_sampling; DROP TABLE " \
+    "pc_sample; DROP TABLE cubin; "
 static const char to_schema_3[] = TO_SCHEMA_3 "PRAGMA user_version = 3";
 static const char to_schema_2[] = TO_SCHEMA_3 "DROP TABLE instruction; PRAGMA user_version = 2";
 static const char to_schema_1[] =

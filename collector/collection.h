@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * collection.h: whether this process is being measured: everything that is switched on and off together.
+ * On: activity kinds, callbacks of launches, the range profiler of each context. Off: none of them, and the program is
+ * as fast as if we had never come; only the callbacks of contexts stay (two calls in a context's life), by which a
+ * later start knows them. CUPTI keeps its one subscriber all the while.
+ * Who switches: settings (from the beginning or not), commands (command.c), cudaProfilerStart/Stop and NVTX ranges.
+ * No CUDA type here. A sampler that comes later starts in switch_on() and stops in switch_off(), nowhere else. */
+#ifndef WS_COLLECTOR_COLLECTION_H
+#define WS_COLLECTOR_COLLECTION_H
+
+#include "control.h"
+#include "locate.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Once, from InitializeInjection, when CUPTI is bound and subscribed to: start, or stay idle, as the settings say.
+ *   subscriber  CUpti_SubscriberHandle */
+void ws_collection_begin(void *subscriber, const struct ws_located *cupti);
+
+/* What of it is on now. Any thread; one atomic load. */
+bool ws_collection_has_counters(void);
+bool ws_collection_has_api(void);
+bool ws_collection_has_timeline(void);
+bool ws_collection_has_sampling(void);
+
+/* A context came to be, or is about to go: PC sampling is a context's (CUcontext). From CUPTI's resource callback. */
+void ws_collection_context_created(void *context);
+void ws_collection_context_destroyed(void *context);
+
+/* The first context of the process came to be. From CUPTI's resource callback. */
+void ws_collection_first_context(void);
+
+/* Whether the settings can be changed so: each name one that a running program may change, each value fitting.
+ * -WS_EINVAL, with why[cap] and nothing changed. */
+int ws_collection_check(const struct ws_control_command *command, char *why, size_t cap);
+
+/* Start, with the command's settings, by a command. From the collector's thread.
+ *   returns  1 it must be called again at the next tick (something must end first); 0 on; -WS_E… with why[cap] */
+int ws_collection_start(const struct ws_control_command *command, char *why, size_t cap);
+
+/* Stop, for good until a command starts it: ranges and cudaProfilerStart() do nothing then. From the collector's
+ * thread. returns  1 as above: a launch is being profiled, which ends by itself; no new one is. 0 off. */
+int ws_collection_stop(const char *reason);
+
+/* The program says so, from its own threads, at once: cudaProfilerStart/Stop; a range that --nvtx-include means was the
+ * first to open or the last to close (ws_nvtx_is_open() tells). */
+void ws_collection_profiler_call(bool on);
+void ws_collection_range_changed(void);
+
+/* From the collector's thread, each time it wakes: flush what is finished, stop when the time is up. */
+void ws_collection_tick(bool is_final);
+
+/* How often what ws_collection_tell() says has changed. */
+uint64_t ws_collection_changes(void);
+
+/* For control.state: everything but the answers. */
+void ws_collection_tell(struct ws_control_state *out);
+
+#endif

@@ -1,0 +1,264 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_ctl.sh: collection that is switched while the program runs: `warpsight ctl`, WARPSIGHT_START, cudaProfilerStart,
+# NVTX ranges; and trees of processes. On the fake driver and the fake CUPTI, which tells what is switched on.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+: "${B:=build}"
+fake=$PWD/$B/fake ws=$PWD/$B/warpsight app=$PWD/$B/fake/fake_app here=$PWD/tests/fake_cupti
+if [ ! -x "$app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
+    echo "SKIP ctl: no CUPTI headers, so there is no collector library"
+    exit 77
+fi
+scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/ctl.XXXXXX")
+pids=()
+cleanup() {
+    for pid in "${pids[@]}"; do kill -CONT "$pid" 2>/dev/null; kill -KILL "$pid" 2>/dev/null; done
+    chmod -R u+rwx "$scratch" 2>/dev/null
+    rm -rf "$scratch"
+}
+trap cleanup EXIT
+export WARPSIGHT_DB="$scratch/db" WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls" FAKE_CUPTI_WATCH="$scratch/watch"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+unset CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH LD_PRELOAD WARPSIGHT_SESSION WARPSIGHT_NAME RANK
+python=$(python3 -c 'import sys; print(sys.executable)')
+failed=0
+check() { # check NAME CONDITION-STATUS [DETAIL]
+    if [ "$2" -eq 0 ]; then
+        echo "PASS $1"
+    else
+        echo "FAIL $1: ${3:-}"
+        failed=1
+    fi
+}
+fresh() { rm -rf "$WARPSIGHT_SPOOL" "$WARPSIGHT_DB"* "$FAKE_CUPTI_LOG" "$scratch/end" "$scratch/out"; }
+# serve [NAME=VALUE…]: the serving program in the background under the collector; $pid. Until $scratch/end is there.
+serve() {
+    env LD_PRELOAD="$PWD/$B/libwarpsight.so" "$@" "$app" serve "$scratch/end" >"$scratch/out" 2>"$scratch/err" &
+    pid=$!
+    pids+=("$pid")
+    for _ in $(seq 200); do
+        "$ws" ctl list --json 2>/dev/null | jq -e ".processes[] | select(.pid == $pid)" >/dev/null && break
+        sleep 0.02
+    done
+}
+finish() {
+    touch "$scratch/end"
+    wait "$pid"
+    status=$?
+}
+# Answer, status of a command.
+ctl() { timeout 30 "$ws" ctl "$@" >"$scratch/answer" 2>"$scratch/complaint"; }
+# What is switched on now: "CALLBACKS KINDS PROFILERS".
+is_on() {
+    touch "$FAKE_CUPTI_WATCH"
+    for _ in $(seq 200); do [ -e "$FAKE_CUPTI_WATCH" ] || break; sleep 0.01; done
+    grep '^on ' "$FAKE_CUPTI_LOG" | tail -1 | cut -c4-
+}
+facts() { find "$WARPSIGHT_SPOOL" -name '*.open' -o -name '*.done' | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"; }
+claim() {
+    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
+        check "$1" 1 "$(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
+    else
+        jq -e "$2" "$scratch/facts.json" >/dev/null 2>&1
+        check "$1" $? "not true: $2 $(jq -c '{collection, k:(.kernel|length), p:[.profile[].name], s:[.status[].code]}' "$scratch/facts.json" | head -c 600)"
+    fi
+}
+# Kernels that lie outside of the times of collection (a tenth of a second after a stop belongs to what was under way).
+outside='[.collection[] | select(.is_on == 1) | .at_ns] as $on | [.collection[] | select(.is_on == 0) | .at_ns] as $off |
+    [.kernel[] | .start_ns as $t | select($t > 0) | select([range($on | length) | select($t >= $on[.] and $t < ([$off[] | . + 100000000 | select(. > $t)] | min))] == [])] | length'
+
+# --- idle, start, stop ---
+
+fresh
+serve WARPSIGHT_START=idle
+check "idle: nothing is switched on" "$([ "$(is_on)" = "0 0 0" ]; echo $?)" "$(is_on)"
+ctl list --json
+check "idle: the process is listed as idle" "$(jq -e ".processes == [.processes[] | select(.pid == $pid and .state == \"idle\" and .reason == \"setting\")] and (.processes | length == 1)" "$scratch/answer" >/dev/null; echo $?)" "$(cat "$scratch/answer")"
+worst="0 0 0"
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    ctl start "$pid" || worst="start: $(cat "$scratch/complaint")"
+    sleep 0.05
+    [ "$(is_on)" = "9 4 1" ] || worst="while on: $(is_on)"
+    ctl stop || worst="stop: $(cat "$scratch/complaint")"
+    [ "$(is_on)" = "0 0 0" ] || worst="after a stop: $(is_on)"
+done
+check "ten times start and stop around a captured graph: all on, all off" "$([ "$worst" = "0 0 0" ]; echo $?)" "$worst"
+ctl status --json
+check "status answers" "$(jq -e '.processes[0] | .answer == "here" and .state == "idle" and .reason == "ctl"' "$scratch/answer" >/dev/null; echo $?)"
+ctl start --duration 100ms
+ctl list --json
+check "a start with a duration tells its end" "$(jq -e '.processes[0] | .state == "collecting" and .until_ns > .since_ns' "$scratch/answer" >/dev/null; echo $?)"
+for _ in $(seq 100); do ctl list --json; jq -e '.processes[0].state == "idle"' "$scratch/answer" >/dev/null && break; sleep 0.05; done
+check "it stops by itself" "$(jq -e '.processes[0].reason == "duration"' "$scratch/answer" >/dev/null; echo $?)" "$(cat "$scratch/answer")"
+check "and then nothing is on" "$([ "$(is_on)" = "0 0 0" ]; echo $?)" "$(is_on)"
+
+# --- settings; what is refused changes nothing ---
+
+ctl start --set trace
+check "start --set trace: no callback of launches, no profiler" "$([ "$(is_on)" = "0 4 0" ]; echo $?)" "$(is_on)"
+ctl start --set core,api -k transpose
+check "start with other settings while it collects" "$(sleep 0.1; [ "$(is_on | cut -d' ' -f2-)" = "9 1" ]; echo $?)" "$(is_on)"
+before=$(is_on)
+for bad in "--set nonsense" "--kernel-name regex:("; do
+    # shellcheck disable=SC2086
+    ctl start $bad
+    check "start $bad is refused with the reason" "$([ $? = 1 ] && [ "$(wc -l <"$scratch/complaint")" = 1 ]; echo $?)" "$(cat "$scratch/complaint")"
+done
+ctl start --every x
+check "a value that does not fit is a usage error" "$([ $? = 2 ]; echo $?)" "$(cat "$scratch/complaint")"
+ctl start --duration 10parsecs
+check "so is a duration that is none" "$([ $? = 2 ]; echo $?)"
+ctl strat
+check "a slip of the finger is named" "$([ $? = 2 ] && grep -q "did you mean 'start'" "$scratch/complaint"; echo $?)"
+ctl stop 1
+check "a process without a collector is not found" "$([ $? = 1 ] && grep -q "no running process" "$scratch/complaint"; echo $?)"
+ctl stop --set core
+check "settings go with start alone" "$([ $? = 2 ]; echo $?)"
+
+# --- hostile files in the folder ---
+
+folder=$(dirname "$(find "$WARPSIGHT_SPOOL" -name '*.open')")
+rm -f "$folder/control.ask"
+tried=0
+put() { # put COMMAND…: a thing named control.ask; it must go away and the process live on
+    rm -rf "$folder/control.ask"
+    "$@"
+    for _ in $(seq 100); do [ -e "$folder/control.ask" ] || [ -L "$folder/control.ask" ] || break; sleep 0.02; done
+    { [ ! -e "$folder/control.ask" ] || [ -d "$folder/control.ask" ]; } && kill -0 "$pid" && tried=$((tried + 1))
+}
+text() { printf '%b' "$1" >"$folder/control.tmp" && mv "$folder/control.tmp" "$folder/control.ask"; }
+echo secret >"$scratch/secret"
+put ln -s "$scratch/secret" "$folder/control.ask"
+put mkfifo "$folder/control.ask"
+put mkdir "$folder/control.ask"
+put text 'rubbish'
+put text ''
+put text 'warpsight-control 1\nid 0123456789abcdef0123456789abcdef\ndo destroy\n'
+put text 'warpsight-control 1\nid 0123456789abcdef0123456789abcdef\ndo start\nset WARPSIGHT_SPOOL=/etc\n'
+put text 'warpsight-control 1\nid 0123456789abcdef0123456789abcdef\ndo start\nduration_ms -5\n'
+put text 'warpsight-control 1\nid ../../../../etc/passwd\ndo stop\n'
+put text "warpsight-control 1\nid 0123456789abcdef0123456789abcdef\ndo start\nset WARPSIGHT_SET=$(head -c 60000 /dev/zero | tr '\0' a)\n"
+rmdir "$folder/control.ask" 2>/dev/null
+check "links, pipes, folders, rubbish, huge and half commands do nothing" "$([ $tried = 10 ] && [ "$(cat "$scratch/secret")" = secret ]; echo $?)" "$tried of 10"
+check "a setting that a running program cannot change is refused" "$(grep -q 'refused.*WARPSIGHT_SPOOL cannot be changed' "$folder/control.state"; echo $?)" "$(cat "$folder/control.state")"
+check "nothing was changed by all of these" "$([ "$(is_on | cut -d' ' -f2-)" = "$(echo "$before" | cut -d' ' -f2-)" ]; echo $?)" "$(is_on), before $before"
+
+# --- several at once; a process that is stopped; the end ---
+
+for i in 1 2 3 4 5 6; do timeout 30 "$ws" ctl "$([ $((i % 2)) = 0 ] && echo status || echo flush)" "$pid" >"$scratch/many.$i" 2>&1 & many[i]=$!; done
+answered=0
+for i in 1 2 3 4 5 6; do wait "${many[i]}" && answered=$((answered + 1)); done
+check "six askers at once are all answered" "$([ $answered = 6 ]; echo $?)" "$(cat "$scratch"/many.*)"
+kill -STOP "$pid"
+ctl stop
+code=$?
+check "a stopped process: the asker gives up and takes the command back" "$([ $code = 1 ] && grep -q 'did not answer' "$scratch/complaint" && [ ! -e "$folder/control.ask" ]; echo $?)" "status $code: $(cat "$scratch/complaint"); $(ls "$folder")"
+kill -CONT "$pid"
+ctl stop
+finish
+check "the program ends as always" "$([ $status = 0 ] && [ "$(cat "$scratch/out")" = served ] && [ ! -s "$scratch/err" ]; echo $?)" "status $status: $(cat "$scratch/out" "$scratch/err")"
+check "its control files are gone" "$([ -z "$(find "$WARPSIGHT_SPOOL" -name 'control*')" ]; echo $?)" "$(find "$WARPSIGHT_SPOOL" -name 'control*')"
+facts
+claim "no order of calls was wrong, and each start brought kernels of graphs" '([.kernel[] | select(.graph_node != 0)] | length > 20) and ([.collection[] | select(.is_on == 1)] | length >= 12)'
+claim "no kernel lies where nothing was collected" "($outside) == 0"
+claim "each start has its counters" '[.profile[] | select(.name | contains("transpose"))] | length >= 11'
+claim "it ended in order" '.bye | length == 1'
+
+# --- a program that collects from the start ---
+
+fresh
+serve WARPSIGHT_NAME=known FAKE_CUPTI_DELAY=cuptiRangeProfilerStop:700
+"$ws" ctl list | grep -q "$pid *collecting.* start .*known"
+check "a program that was never told anything is listed as collecting" $? "$("$ws" ctl list)"
+start=$(date +%s%N)
+ctl stop known
+code=$?
+took=$((($(date +%s%N) - start) / 1000000))
+check "a stop waits for the launch that is being profiled" "$([ $code = 0 ] && grep -q stopped "$scratch/answer" && [ "$(is_on)" = "0 0 0" ]; echo $?)" "status $code after $took ms: $(cat "$scratch/answer" "$scratch/complaint"), $(is_on)"
+finish
+facts
+claim "the launch that was under way kept its counters" '.profile | length >= 1'
+ctl status
+check "nothing runs: said in one line" "$([ $? = 1 ] && [ "$(wc -l <"$scratch/complaint")" = 1 ]; echo $?)"
+
+fresh
+serve WARPSIGHT_START=idle
+folder=$(dirname "$(find "$WARPSIGHT_SPOOL" -name '*.open')")
+if [ "$(id -u)" != 0 ]; then
+    chmod 500 "$folder"
+    ctl start
+    check "a folder that cannot be written: one line, status 1" "$([ $? = 1 ] && grep -q 'cannot write' "$scratch/complaint"; echo $?)"
+    chmod 700 "$folder"
+fi
+ctl start
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+ctl list --json
+check "a process that was killed is not listed" "$(jq -e '.processes == []' "$scratch/answer" >/dev/null; echo $?)"
+"$ws" list sessions --json >"$scratch/sessions.json"
+check "its session is read, and its folder goes with the control files in it" "$(jq -e '.sessions | length == 1' "$scratch/sessions.json" >/dev/null && [ ! -e "$folder" ]; echo $?)" "$(ls -R "$WARPSIGHT_SPOOL")"
+
+# --- the program says when ---
+
+profile() { # profile MODE [NAME=VALUE…]
+    fresh
+    local mode=$1
+    shift
+    env LD_PRELOAD="$PWD/$B/libwarpsight.so" "$@" timeout -k 2 60 "$app" "$mode" >"$scratch/out" 2>"$scratch/err" </dev/null
+    status=$?
+    facts
+}
+names='[.kernel[].name | capture("_Z[0-9]+(?<n>[a-z]+)").n | gsub("PKfS|PKfPf|IfEvPT|PKf$"; "")] | map(if startswith("vec") then "vecadd" elif startswith("tr") then "transpose" elif startswith("sc") then "scale" else "reduce" end) | sort'
+profile profiler WARPSIGHT_START=api
+claim "cudaProfilerStart and -Stop: only what lies between" "($names) == [\"reduce\",\"transpose\"]"
+claim "its reason is told" '[.collection[] | select(.is_on == 1) | .reason] == ["profiler-api","profiler-api"]'
+claim "counters too" '[.profile[].name] | length == 2'
+profile profiler
+claim "without the setting these calls change nothing" "($names) == [\"reduce\",\"scale\",\"transpose\",\"vecadd\",\"vecadd\"] and .collection == []"
+if "$app" | grep -qx nvtx; then
+    profile nvtx WARPSIGHT_NVTX_INCLUDE=step
+    claim "--nvtx-include NAME: a pushed range, with those inside it" "($names) == [\"transpose\"]"
+    profile nvtx WARPSIGHT_NVTX_INCLUDE=whole
+    claim "a start/end range" "($names) == [\"scale\"]"
+    profile nvtx WARPSIGHT_NVTX_INCLUDE=whole/
+    claim "NAME/ means pushed ranges only" "($names) == []"
+    profile nvtx WARPSIGHT_NVTX_INCLUDE=dom@step
+    claim "a domain's range, of a registered name" "($names) == [\"reduce\"]"
+    profile nvtx WARPSIGHT_NVTX_INCLUDE=step/inner,whole
+    claim "nested names, of wide characters, and several expressions" "($names) == [\"scale\",\"transpose\"]"
+    profile nvtx WARPSIGHT_NVTX_INCLUDE=early
+    claim "a range opened before CUDA was there" "($names) == [\"reduce\",\"scale\",\"transpose\",\"vecadd\"]"
+    profile nvtx WARPSIGHT_NVTX_INCLUDE='regex:^(in|wh)'
+    claim "an expression" "($names) == [\"scale\",\"transpose\"]"
+    profile nvtx WARPSIGHT_NVTX_INCLUDE=nothing
+    claim "a range that is never opened: nothing" ".kernel == [] and .profile == []"
+    profile nvtx
+    claim "without it NVTX is not touched" "(.kernel | length == 4) and .collection == []"
+fi
+
+# --- run ---
+
+run() {
+    timeout -k 2 60 "$ws" run "$@" >"$scratch/out" 2>"$scratch/err"
+    status=$?
+}
+fresh
+run --profile-from-start off "$app" profiler
+"$ws" report --json >"$scratch/report.json"
+check "run --profile-from-start off" "$(jq -e '[.kernels[].name] | sort == ["reduce","transpose"]' "$scratch/report.json" >/dev/null; echo $?)" "$(cat "$scratch/err")"
+run --idle --profile-from-start off "$app" profiler
+check "--idle and that are one too many" "$([ $status = 125 ] && grep -q 'not both' "$scratch/err"; echo $?)"
+run --nvtx-include 'a@' "$app" basic
+check "a range without a name is refused" "$([ $status = 125 ] && grep -q nvtx-include "$scratch/err"; echo $?)" "$(cat "$scratch/err")"
+fresh
+run --target-processes application-only "$app" fork-before
+"$ws" report --json >"$scratch/report.json"
+check "--target-processes application-only: not the child" "$(jq -e '[.kernels[].launches] | add == 6' "$scratch/report.json" >/dev/null; echo $?)" "$(jq -c '[.kernels[].launches]' "$scratch/report.json")"
+run --target-processes some "$app" basic
+check "--target-processes is checked" "$([ $status = 125 ]; echo $?)"
+WHO=me run --name 'by %q{WHO} on %h, 100%' "$app" basic
+"$ws" report --json >"$scratch/report.json"
+check "names: %q{VARIABLE}, %h, and a % that is none" "$(jq -e --arg h "$(hostname)" '.session.name == "by me on \($h), 100%"' "$scratch/report.json" >/dev/null; echo $?)" "$(jq -c .session.name "$scratch/report.json")"
+
+exit $failed
