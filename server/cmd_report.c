@@ -5,9 +5,12 @@
 #include "cli.h"
 #include "cmd.h"
 #include "html_report.h"
+#include "kernel_source.h"
 #include "reader.h"
 
+#include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 static const struct ws_option options[] = {
     {"json", 0, NULL, "everything as JSON"},
@@ -15,18 +18,21 @@ static const struct ws_option options[] = {
     {"html", 0, "FILE", "the page of `warpsight serve`, with this session inside, as one file"},
     {"kernel", 'k', "NAME",
      "only kernels of this name: f, f<2>, a mangled or demangled name, a hash; regex:RE finds a part"},
+    {"source", 0, "KERNEL",
+     "its hottest lines and instructions by PC samples (run --stalls pc); with --json, all of them"},
     {"sort", 's', "KEY", "order by duration (default), mean, min, max, launches, gain, name, or a metric"},
     {"top", 'n', "N", "only the first N kernels"},
     {"all", 'a', NULL, "describe every kernel, with every metric (default: the first 10, the main ones)"},
     {"output", 'o', "FILE", "write to FILE"},
     {NULL, 0, NULL, NULL},
 };
-enum { OPT_JSON, OPT_CSV, OPT_HTML, OPT_KERNEL, OPT_SORT, OPT_TOP, OPT_ALL, OPT_OUTPUT };
+enum { OPT_JSON, OPT_CSV, OPT_HTML, OPT_KERNEL, OPT_SOURCE, OPT_SORT, OPT_TOP, OPT_ALL, OPT_OUTPUT };
 
 #define DETAILS 10
+#define SOURCE_LINES 10
 
 struct request {
-    bool json, csv, html, all;
+    bool json, csv, html, all, source;
     const char *session, *kernel, *sort, *output;
     long long top;
 };
@@ -46,6 +52,10 @@ static int read_option(struct request *r, int found, const char *value)
         break;
     case OPT_KERNEL:
         r->kernel = value;
+        break;
+    case OPT_SOURCE:
+        r->kernel = value;
+        r->source = true;
         break;
     case OPT_SORT:
         if (!ws_report_is_sort_key(value))
@@ -71,10 +81,59 @@ static int read_option(struct request *r, int found, const char *value)
     return WS_EXIT_OK;
 }
 
+/* Whether a kernel before this one is the same function in another launch shape. */
+static bool is_shown(const struct ws_session *s, size_t kernel)
+{
+    for (size_t i = 0; i < kernel; i++)
+        if (strcmp(s->kernels[i].row.mangled, s->kernels[kernel].row.mangled) == 0)
+            return true;
+    return false;
+}
+
+static int print_source_json(struct ws_store *store, const struct ws_session *s, FILE *out)
+{
+    struct ws_json json = {.out = out, .pretty = true};
+    int err = 0;
+    ws_json_object(&json);
+    ws_json_put_int(&json, "session", s->row.id);
+    ws_report_json_sampling(&json, s);
+    ws_json_key(&json, "kernels");
+    ws_json_array(&json);
+    for (size_t i = 0; err == 0 && i < s->kernel_count; i++) {
+        ws_json_object(&json);
+        ws_json_put_int(&json, "id", s->kernels[i].row.id);
+        ws_report_json_names(&json, &s->kernels[i].name);
+        err = ws_kernel_source_json(&json, store, &s->kernels[i].row, s->row.id);
+        ws_json_end(&json);
+    }
+    ws_json_end(&json);
+    ws_json_end(&json);
+    return err;
+}
+
+/* -WS_ENOENT: no kernel has samples. */
+static int print_source(const struct request *r, struct ws_store *store, const struct ws_session *s, FILE *out)
+{
+    bool any = false;
+    int err = 0;
+    if (r->json)
+        return print_source_json(store, s, out);
+    for (size_t i = 0; err == 0 && i < s->kernel_count; i++) {
+        if (is_shown(s, i))
+            continue;
+        err = ws_kernel_source_text(store, s, i, r->all ? 0 : SOURCE_LINES, out);
+        any = any || err == 0;
+        err = err == -WS_ENOENT ? 0 : err;
+    }
+    return err == 0 && !any ? -WS_ENOENT : err;
+}
+
 static int print(const struct request *r, struct ws_store *store, const struct ws_session *session, FILE *out)
 {
     struct ws_json json = {.out = out, .pretty = true};
     struct ws_text_options text = {.all = r->all, .details = r->all || r->kernel ? SIZE_MAX : DETAILS};
+    if (r->source)
+        return print_source(r, store, session, out);
     if (r->json)
         return ws_report_json(session, &json);
     if (r->csv)
@@ -95,7 +154,11 @@ static int report(const struct request *r, struct ws_store *store)
     if (status == WS_EXIT_OK) {
         out = ws_reader_output("report", r->output);
         err = out ? print(r, store, session, out) : 0;
-        if (err != 0)
+        if (err == -WS_ENOENT && r->source)
+            status = ws_cli_failed("report",
+                                   "session %" PRId64 " has no PC samples of '%s': run the program with --stalls pc",
+                                   session->row.id, r->kernel);
+        else if (err != 0)
             status = ws_cli_failed("report", "%s", ws_err_text(err));
         status = out ? ws_reader_close_output("report", out, r->output, status) : WS_EXIT_FAILED;
     }
@@ -123,6 +186,8 @@ int ws_cmd_report(int argc, char **argv)
         if (status != WS_EXIT_OK)
             return status;
     }
+    if (r.source && (r.csv || r.html))
+        return ws_cli_usage_error("report", "--source goes with --json or alone");
     if (r.json + r.csv + r.html > 1)
         return ws_cli_usage_error("report", "one of --json, --csv and --html");
     if (r.html && ws_asset_get(WS_ASSET_HTML)->size == 0)

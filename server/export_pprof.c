@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * export_pprof.c: the session as a pprof profile: profile.proto, gzip'd. Encoded by hand: seven messages of numbers and
  * texts are no reason to link a protobuf library. One sample a kernel signature: memory follows signatures, not
- * launches. sample types  launches/count, gpu_time/nanoseconds (the default) stack         kernel (leaf), program
- *   labels        grid, block, GPU
+ * launches; and one a source line, where lines are known.
+ *   sample types  launches/count, gpu_time/nanoseconds (the default); instructions/count and sectors/count where the
+ *                 session has counts of instructions; pc_samples/count where it has PC samples
+ *   stack         kernel (leaf), program
+ *   labels        grid, block, GPU; of PC samples: stall, the reason, and no grid: they are of all launch shapes
  * A kernel whose time is not known has its launches and no time. */
 #include "export.h"
+#include "kernel_source.h"
 
 #include "../analyzer/err.h"
 
@@ -96,7 +100,7 @@ struct profile {
     struct bytes strings; /* the string table's entries */
     uint64_t string_count;
     uint64_t function, location; /* ids given so far */
-    bool has_lines;
+    bool has_lines, has_samples;
 };
 
 /* The index of a text; the table may hold one twice. */
@@ -153,16 +157,17 @@ static void put_label(struct profile *p, struct bytes *sample, uint64_t key, con
 }
 
 struct label_keys {
-    uint64_t grid, block, gpu;
+    uint64_t grid, block, gpu, stall;
 };
 
 /* What a sample counts, in the order of the types. */
 struct values {
-    uint64_t launches, time_ns, instructions, sectors;
+    uint64_t launches, time_ns, instructions, sectors, pc_samples;
 };
 
+/* stall: of PC samples, else NULL. */
 static void put_sample(struct profile *p, const struct ws_kernel *k, uint64_t location, const struct values *values,
-                       const struct label_keys *keys)
+                       const struct label_keys *keys, const char *stall)
 {
     const struct ws_launch *l = &k->row.launch;
     struct bytes m = {0};
@@ -177,7 +182,16 @@ static void put_sample(struct profile *p, const struct ws_kernel *k, uint64_t lo
         put_varint(&list, values->instructions);
         put_varint(&list, values->sectors);
     }
+    if (p->has_samples)
+        put_varint(&list, values->pc_samples);
     put_message(&m, SAMPLE_VALUES, &list);
+    if (stall) {
+        put_label(p, &m, keys->stall, stall);
+        put_message(&p->out, P_SAMPLE, &m);
+        free(m.at);
+        free(list.at);
+        return;
+    }
     snprintf(words, sizeof words, "%ux%ux%u", l->grid.x, l->grid.y, l->grid.z);
     put_label(p, &m, keys->grid, words);
     snprintf(words, sizeof words, "%ux%ux%u", l->block.x, l->block.y, l->block.z);
@@ -229,7 +243,7 @@ static int add_line(void *state, const struct ws_instruction_row *row)
         l->at = grown;
         l->cap = cap;
     }
-    l->at[l->count++] = (struct line){row->file_id, row->rec.line, {0, 0, row->rec.runs, row->rec.sectors}};
+    l->at[l->count++] = (struct line){row->file_id, row->rec.line, {0, 0, row->rec.runs, row->rec.sectors, 0}};
     return 0;
 }
 
@@ -265,7 +279,7 @@ static void put_lines(struct profile *p, const struct ws_kernel *k, struct lines
         }
         if (i == 0 || l->at[i - 1].file_id != sum.file_id)
             function = put_function(p, k->name.alias, k->name.mangled, file_name(l, sum.file_id));
-        put_sample(p, k, put_location(p, function, sum.line), &sum.values, keys);
+        put_sample(p, k, put_location(p, function, sum.line), &sum.values, keys, NULL);
         i = next;
     }
 }
@@ -292,6 +306,47 @@ static int look_for_lines(struct profile *p, struct ws_store *store, const struc
     return err == 1 ? 0 : err;
 }
 
+/* --- PC samples --- */
+
+/* One sample a line and reason. */
+static void put_line_samples(struct profile *p, const struct ws_kernel *k, const struct ws_source_line *line,
+                             const char *file, const struct label_keys *keys)
+{
+    uint64_t location = put_location(p, put_function(p, k->name.alias, k->name.mangled, file), line->line);
+    struct ws_stall stall;
+    for (int i = 0; i < WS_STALL_COUNT; i++) {
+        struct values values = {.pc_samples = line->samples.all[i]};
+        if (values.pc_samples == 0)
+            continue;
+        ws_stalls_get((enum ws_stall_id)i, &stall);
+        put_sample(p, k, location, &values, keys, stall.reason);
+    }
+}
+
+/* Of a function, once for all its launch shapes. */
+static int put_pc_samples(struct profile *p, struct ws_store *store, const struct ws_session *s, size_t kernel,
+                          const struct label_keys *keys)
+{
+    const struct ws_kernel *k = &s->kernels[kernel];
+    struct ws_kernel_source source;
+    struct ws_source_line *lines = NULL;
+    size_t count = 0;
+    int err;
+    for (size_t i = 0; i < kernel; i++)
+        if (s->kernels[i].samples == k->samples)
+            return 0;
+    if (!k->samples)
+        return 0;
+    err = ws_kernel_source_load(store, s->row.id, k->row.id, k->row.mangled, false, &source);
+    if (err == 0)
+        err = ws_kernel_source_lines(&source, &lines, &count);
+    for (size_t i = 0; err == 0 && i < count; i++)
+        put_line_samples(p, k, &lines[i], lines[i].file < 0 ? "" : source.files[lines[i].file].path, keys);
+    free(lines);
+    ws_kernel_source_fini(&source);
+    return err;
+}
+
 /* --- all together --- */
 
 static void put_program(struct profile *p, const struct ws_session *s)
@@ -314,6 +369,8 @@ static int put_session(struct profile *p, struct ws_store *store, const struct w
     struct label_keys keys;
     struct lines lines = {.at = NULL};
     int err = look_for_lines(p, store, s);
+    for (size_t i = 0; i < s->kernel_count; i++)
+        p->has_samples = p->has_samples || s->kernels[i].samples;
     (void)text(p, ""); /* entry 0 of the table is "" */
     put_type(p, "launches", "count");
     put_type(p, "gpu_time", "nanoseconds");
@@ -321,20 +378,24 @@ static int put_session(struct profile *p, struct ws_store *store, const struct w
         put_type(p, "instructions", "count");
         put_type(p, "sectors", "count");
     }
+    if (p->has_samples)
+        put_type(p, "pc_samples", "count");
     put_number(&p->out, P_DEFAULT_TYPE, text(p, "gpu_time"));
     put_number(&p->out, P_TIME, r->started_ns > 0 ? (uint64_t)r->started_ns : 0);
     put_number(&p->out, P_DURATION, r->ended_ns > r->started_ns ? (uint64_t)(r->ended_ns - r->started_ns) : 0);
     snprintf(comment, sizeof comment, "WarpSight session %" PRId64 " %s (%s)", r->id, r->name, r->source);
     put_number(&p->out, P_COMMENT, text(p, comment));
-    keys = (struct label_keys){text(p, "grid"), text(p, "block"), text(p, "gpu")};
+    keys =
+        (struct label_keys){text(p, "grid"), text(p, "block"), text(p, "gpu"), p->has_samples ? text(p, "stall") : 0};
     put_program(p, s);
     for (size_t i = 0; err == 0 && i < s->kernel_count; i++) {
         const struct ws_kernel *k = &s->kernels[i];
-        struct values values = {k->launches, 0, 0, 0};
+        struct values values = {.launches = k->launches};
         if (ws_has(k->times.total))
             values.time_ns = (uint64_t)llround(k->times.total.number * 1e9);
-        put_sample(p, k, put_location(p, put_function(p, k->name.alias, k->name.mangled, ""), 0), &values, &keys);
-        if (!p->has_lines)
+        put_sample(p, k, put_location(p, put_function(p, k->name.alias, k->name.mangled, ""), 0), &values, &keys, NULL);
+        err = put_pc_samples(p, store, s, i, &keys);
+        if (!p->has_lines || err != 0)
             continue;
         err = load_lines(store, k, &lines);
         if (err == 0)

@@ -138,7 +138,7 @@ static int copy(struct ws_push *p, const char *columns, const char *text, size_t
 
 static bool has_schema(struct ws_push *p)
 {
-    PGresult *r = ws_pq.PQexec(p->connection, "SELECT version FROM warpsight.schema_version");
+    PGresult *r = ws_pq.PQexec(p->connection, "SELECT version FROM warpsight.schema_version WHERE version >= 2");
     bool is_there = ws_pq.PQresultStatus(r) == PGRES_TUPLES_OK && ws_pq.PQntuples(r) > 0;
     ws_pq.PQclear(r);
     return is_there;

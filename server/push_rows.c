@@ -229,6 +229,28 @@ static void put_findings(FILE *out, const char *token, int64_t kernel, const str
     }
 }
 
+/* Once for all launch shapes of a function. */
+static void put_samples(FILE *out, const struct ws_session *session, size_t kernel)
+{
+    const struct ws_kernel *k = &session->kernels[kernel];
+    struct ws_stall stall;
+    for (size_t i = 0; i < kernel; i++)
+        if (session->kernels[i].samples == k->samples)
+            return;
+    for (int i = 0; k->samples && i < WS_STALL_COUNT; i++) {
+        struct row r = {out, false};
+        if (k->samples->all[i] == 0)
+            continue;
+        ws_stalls_get((enum ws_stall_id)i, &stall);
+        put_text(&r, session->row.token);
+        put_text(&r, k->name.hash);
+        put_text(&r, stall.reason);
+        put_int(&r, (int64_t)k->samples->all[i]);
+        put_int(&r, (int64_t)k->samples->not_issued[i]);
+        end_row(&r);
+    }
+}
+
 int ws_push_put_session(FILE *const table[WS_PUSH_TABLE_COUNT], const struct ws_session *session,
                         const char *fingerprint, struct ws_push_count *count)
 {
@@ -246,6 +268,7 @@ int ws_push_put_session(FILE *const table[WS_PUSH_TABLE_COUNT], const struct ws_
         put_metrics(table[WS_PUSH_METRIC], token, kernel, report, count);
         put_points(table[WS_PUSH_POINT], token, kernel, &report->roofline);
         put_findings(table[WS_PUSH_FINDING], token, kernel, &report->findings);
+        put_samples(table[WS_PUSH_PC_SAMPLE], session, i);
         count->kernels++;
     }
     free(report);

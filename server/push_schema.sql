@@ -92,6 +92,16 @@ CREATE TABLE IF NOT EXISTS warpsight.finding (
     PRIMARY KEY (token, kernel, rule)
 );
 
+-- PC samples of a function, in all its launch shapes together: a method of its own, no metric. Since version 2.
+CREATE TABLE IF NOT EXISTS warpsight.pc_sample (
+    token      TEXT NOT NULL REFERENCES warpsight.session (token) ON DELETE CASCADE,
+    hash       TEXT NOT NULL,         -- of the mangled name, as in warpsight.kernel
+    reason     TEXT NOT NULL,         -- selected, not_selected, or a stall reason of `warpsight list metrics`
+    samples    BIGINT NOT NULL,
+    not_issued BIGINT NOT NULL,       -- those of them in whose cycle the scheduler issued nothing
+    PRIMARY KEY (token, hash, reason)
+);
+
 CREATE OR REPLACE VIEW warpsight.top_kernels AS
 SELECT k.hash, min(k.name) AS name, s.gpu, count(DISTINCT k.token) AS sessions, count(DISTINCT s.node) AS nodes,
        sum(k.launches) AS launches, sum(k.total_s) AS total_s, sum(k.total_s) / sum(k.launches) AS mean_s
@@ -111,4 +121,4 @@ FROM warpsight.finding f JOIN warpsight.kernel k ON k.token = f.token AND k.kern
 JOIN warpsight.session s ON s.token = f.token
 WHERE f.gain IS NOT NULL AND k.total_s IS NOT NULL GROUP BY f.rule, s.gpu;
 
-INSERT INTO warpsight.schema_version VALUES (1);
+INSERT INTO warpsight.schema_version VALUES (2);

@@ -32,6 +32,9 @@ struct loader {
     } * keys;         /* [key_count], by key_id */
     size_t key_count; /* ids are small: one per distinct metric ever stored */
     size_t stat_cap;
+    struct ws_samples *sums; /* of the function sums_of */
+    const char *sums_of;
+    bool is_sum_of_kernel;
 };
 
 /* One more zeroed element in *array; NULL when out of memory. */
@@ -326,6 +329,9 @@ static const struct reason reasons[] = {
     {"unknown-type", "a newer collector wrote them", "Read with the version that recorded."},
     {"impossible-time", "their time stamps are impossible", ""},
     {"overlap", "kernels of one stream ran at the same time, which this GPU cannot do", ""},
+    {"hardware", "the hardware could not hand them over in time", "Sample less often: --sampling-interval N."},
+    {"hardware-full", "the hardware's buffer was full", "Sample less often: --sampling-interval N."},
+    {"exit-time", "the program's end was not held up for them", ""},
     {"name-lost", "the record with their name was lost", ""},
     {"profile-lost", "the record of their launch was lost", ""},
 };
@@ -598,6 +604,48 @@ static int finish_kernels(struct loader *l)
                        count);
 }
 
+/* --- PC samples --- */
+
+static int load_sampling(void *state, const struct ws_pc_sampling_row *row)
+{
+    struct ws_pc_totals *t = &((struct loader *)state)->s->sampling;
+    uint32_t period = row->rec.period;
+    t->period_least = !t->is_there || period < t->period_least ? period : t->period_least;
+    t->period_most = period > t->period_most ? period : t->period_most;
+    t->samples += row->rec.samples;
+    t->other += row->rec.other;
+    t->dropped += row->rec.dropped;
+    t->is_there = true;
+    return 0;
+}
+
+/* A function's samples belong to each of its launch shapes: which one a sample is from is not known. */
+static int load_sum(void *state, const struct ws_pc_sample_row *row)
+{
+    struct loader *l = state;
+    struct ws_session *s = l->s;
+    struct ws_samples one = {.unnamed = 0};
+    bool is_kernel = false;
+    if (!l->sums || strcmp(l->sums_of, row->function) != 0) {
+        l->sums = ws_arena_take(&s->arena, sizeof *l->sums);
+        l->sums_of = ws_arena_text(&s->arena, row->function);
+        if (!l->sums || !l->sums_of)
+            return -WS_ENOMEM;
+        memset(l->sums, 0, sizeof *l->sums);
+        for (size_t i = 0; i < s->kernel_count; i++)
+            if (strcmp(s->kernels[i].row.mangled, row->function) == 0) {
+                s->kernels[i].samples = l->sums;
+                is_kernel = true;
+            }
+        l->is_sum_of_kernel = is_kernel;
+    }
+    ws_samples_add(l->sums, row->reason, row->samples);
+    ws_samples_add(&one, row->reason, row->samples);
+    if (!l->is_sum_of_kernel)
+        s->sampling.without_kernel += ws_samples_all(&one);
+    return 0;
+}
+
 /* --- all together --- */
 
 static int load_all(struct loader *l, int64_t id)
@@ -613,6 +661,10 @@ static int load_all(struct loader *l, int64_t id)
         err = ws_store_each_metric(l->store, id, load_metric, l);
     if (err == 0)
         err = load_ceilings(l);
+    if (err == 0)
+        err = ws_store_each_pc_sampling(l->store, id, load_sampling, l);
+    if (err == 0)
+        err = ws_store_each_pc_sum(l->store, id, load_sum, l);
     if (err == 0)
         err = finish_kernels(l);
     if (err == 0)

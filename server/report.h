@@ -6,6 +6,7 @@
 #define WS_SERVER_REPORT_H
 
 #include "../analyzer/analyze.h"
+#include "../analyzer/stalls.h"
 #include "../analyzer/timeline.h"
 #include "arena.h"
 #include "json.h"
@@ -37,6 +38,15 @@ struct ws_kernel {
     struct ws_value sampled_blocks; /* a launch, mean: fewer than the grid has; missing = not sampled */
     struct ws_value sampled_interval;
     size_t stat_count;
+    const struct ws_samples *samples; /* PC samples of its function, of all launch shapes together; NULL: none */
+};
+
+/* How a session was sampled (`run --stalls pc`). */
+struct ws_pc_totals {
+    bool is_there;
+    uint32_t period_least, period_most; /* a sample every 2^period cycles of a scheduler; 0 = not known */
+    uint64_t samples, other, dropped;   /* all; in kernels that are not the program's; by the hardware */
+    uint64_t without_kernel;            /* in functions that are no kernel of the session */
 };
 
 struct ws_warning {
@@ -67,6 +77,7 @@ struct ws_session {
     struct ws_timeline_facts *facts; /* of the session's busiest GPU */
     struct ws_findings *timeline;    /* of the rules that look at the whole session */
     double total_s;                  /* of all kernels that have a time */
+    struct ws_pc_totals sampling;
 };
 
 /* Load a session. Free with ws_report_free (NULL is allowed).
@@ -112,6 +123,10 @@ void ws_report_json_warnings(struct ws_json *j, const struct ws_session *session
 /* wanted: [WS_METRIC_COUNT] which metrics; NULL: all, those outside of the catalogue too. */
 void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
                            const struct ws_report *report, const bool *wanted);
+/* Members of an object: method, samples, not_issued, unnamed, shares, selected, not_selected. */
+void ws_report_json_samples_members(struct ws_json *j, const struct ws_samples *samples);
+/* key "pc_sampling": how the session was sampled; nothing where it was not. */
+void ws_report_json_sampling(struct ws_json *j, const struct ws_session *session);
 void ws_report_json_findings(struct ws_json *j, const struct ws_findings *findings);
 /* key: the number, or null; key: [x,y,z]; key: the value with its unit, as below. */
 void ws_report_json_number(struct ws_json *j, const char *key, struct ws_value value);

@@ -348,6 +348,55 @@ static void put_stalls(struct ws_json *j, const struct ws_stall_bar *bar)
     ws_json_end(j);
 }
 
+void ws_report_json_samples_members(struct ws_json *j, const struct ws_samples *samples)
+{
+    struct ws_stall_bar bar;
+    struct ws_stall row;
+    ws_stalls_of_samples(samples, &bar);
+    ws_json_put_text(j, "method", "PC samples");
+    ws_json_put_uint(j, "samples", ws_samples_all(samples));
+    ws_json_put_uint(j, "not_issued", ws_samples_not_issued(samples));
+    ws_json_put_uint(j, "unnamed", samples->unnamed);
+    ws_json_key(j, "shares");
+    ws_json_object_line(j);
+    for (int i = 0; i < WS_STALL_COUNT; i++) {
+        ws_stalls_get((enum ws_stall_id)i, &row);
+        if (row.is_stall)
+            ws_report_json_number(j, row.reason, bar.share[i]);
+    }
+    ws_json_end(j);
+    ws_report_json_number(j, "selected", bar.of_all[WS_STALL_selected]);
+    ws_report_json_number(j, "not_selected", bar.of_all[WS_STALL_not_selected]);
+}
+
+/* Only where there are any. */
+static void put_pc_samples(struct ws_json *j, const struct ws_samples *samples)
+{
+    if (!samples)
+        return;
+    ws_json_key(j, "pc_samples");
+    ws_json_object(j);
+    ws_report_json_samples_members(j, samples);
+    ws_json_end(j);
+}
+
+void ws_report_json_sampling(struct ws_json *j, const struct ws_session *session)
+{
+    const struct ws_pc_totals *t = &session->sampling;
+    if (!t->is_there)
+        return;
+    ws_json_key(j, "pc_sampling");
+    ws_json_object_line(j);
+    ws_json_put_text(j, "method", "PC samples");
+    ws_json_put_uint(j, "period_log2", t->period_least);
+    ws_json_put_uint(j, "period_log2_most", t->period_most);
+    ws_json_put_uint(j, "samples", t->samples);
+    ws_json_put_uint(j, "other_kernels", t->other);
+    ws_json_put_uint(j, "dropped", t->dropped);
+    ws_json_put_uint(j, "without_kernel", t->without_kernel);
+    ws_json_end(j);
+}
+
 /* Rules that could not run, and what they lack; rules that left the word to another one. */
 static void put_skipped(struct ws_json *j, const struct ws_findings *findings)
 {
@@ -445,6 +494,7 @@ void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, 
     put_occupancy(j, report);
     put_roofline(j, &report->roofline);
     put_stalls(j, &report->stalls);
+    put_pc_samples(j, k->samples);
     ws_json_key(j, "findings");
     ws_report_json_findings(j, &report->findings);
     put_skipped(j, &report->findings);
@@ -469,6 +519,7 @@ int ws_report_json(const struct ws_session *session, struct ws_json *j)
     ws_report_json_devices(j, session);
     ws_json_key(j, "warnings");
     ws_report_json_warnings(j, session);
+    ws_report_json_sampling(j, session);
     ws_json_key(j, "kernels");
     ws_json_array(j);
     for (size_t i = 0; i < session->kernel_count; i++) {

@@ -37,6 +37,21 @@ static void put_command(struct ws_arena *arena, const struct ws_text_out *t, con
     cJSON_Delete(argv);
 }
 
+/* How warps were sampled, and what is not in the kernels below. */
+static void put_sampling(const struct ws_text_out *t, const struct ws_pc_totals *s)
+{
+    if (!s->is_there)
+        return;
+    ws_text_printf(t, WS_DIM, "PC samples  %" PRIu64, s->samples);
+    if (s->period_least > 0)
+        ws_text_printf(t, WS_DIM, ", one every 2^%" PRIu32 " cycles of a scheduler", s->period_least);
+    if (s->period_most > s->period_least && s->period_least > 0)
+        ws_text_printf(t, WS_DIM, " (some GPUs: 2^%" PRIu32 ")", s->period_most);
+    ws_text_printf(t, WS_DIM,
+                   "; %" PRIu64 " in kernels that are not the program's, %" PRIu64 " dropped by the hardware\n",
+                   s->other, s->dropped);
+}
+
 static void put_head(struct ws_arena *arena, const struct ws_text_out *t, const struct ws_session *s)
 {
     const struct ws_session_row *r = &s->row;
@@ -55,6 +70,7 @@ static void put_head(struct ws_arena *arena, const struct ws_text_out *t, const 
         ws_text_printf(t, WS_DIM, "GPU %u  %s, compute capability %u.%u, %u SMs\n", d->index,
                        ws_text_tame(arena, d->name), d->cc_major, d->cc_minor, d->sms);
     }
+    put_sampling(t, &s->sampling);
     ws_text_put(t, WS_PLAIN, "\n");
 }
 
@@ -316,15 +332,11 @@ static void put_roofline(const struct page *p)
 }
 
 /* The three reasons that warps waited for most, and the others together: they add to 100 %. */
-static void put_stalls(const struct page *p)
+static void put_reasons(const struct page *p, const struct ws_stall_bar *bar)
 {
-    const struct ws_stall_bar *bar = &p->report->stalls;
     bool used[WS_STALL_COUNT] = {false};
     double others = 1;
     char a[TEXT];
-    if (!ws_has(bar->stalled) || bar->stalled.number == 0)
-        return;
-    label(p, "stalls");
     for (int n = 0; n < 3; n++) {
         unsigned best = WS_STALL_COUNT;
         struct ws_stall stall;
@@ -342,10 +354,34 @@ static void put_stalls(const struct page *p)
     }
     if (others >= NOTHING)
         ws_text_printf(p->t, WS_PLAIN, ", others %s", show(a, ws_value_of(others), WS_UNIT_RATIO));
+}
+
+static void put_stalls(const struct page *p)
+{
+    const struct ws_stall_bar *bar = &p->report->stalls;
+    char a[TEXT];
+    if (!ws_has(bar->stalled) || bar->stalled.number == 0)
+        return;
+    label(p, "stalls");
+    put_reasons(p, bar);
     if (ws_has(bar->issue_rate))
         ws_text_printf(p->t, WS_DIM, "  (a scheduler issues in %s of its cycles)",
                        show(a, bar->issue_rate, WS_UNIT_RATIO));
     ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+/* Another method than the line above: said by its name. */
+static void put_samples(const struct page *p)
+{
+    struct ws_stall_bar bar;
+    if (!p->kernel->samples)
+        return;
+    ws_stalls_of_samples(p->kernel->samples, &bar);
+    label(p, "PC samples");
+    put_reasons(p, &bar);
+    ws_text_printf(p->t, WS_DIM, "%s(%" PRIu64 " samples; by line: report --source %s)\n",
+                   bar.stalled.number > 0 ? "  " : "", ws_samples_all(p->kernel->samples),
+                   ws_text_tame(p->arena, p->kernel->name.base));
 }
 
 static void put_findings(const struct page *p, const struct ws_findings *f, const char *whose)
@@ -417,6 +453,7 @@ static void put_kernel(const struct page *p, bool all)
     put_dram(p);
     put_roofline(p);
     put_stalls(p);
+    put_samples(p);
     put_findings(p, &p->report->findings, "its");
     if (all)
         put_all_metrics(p);

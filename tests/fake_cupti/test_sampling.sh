@@ -99,6 +99,64 @@ refused "is for --stalls pc" --sampling-interval 3
 "$ws" run --stalls pc --set api --sampling-interval 5 "$app" basic >"$scratch/out" 2>"$scratch/err"
 check "--stalls pc --set api --sampling-interval 5" $? "$(cat "$scratch/err")"
 
+# --- the report ---
+
+cp "$here/sampled.cu" "$sources/"
+mkdir "$scratch/tools"
+cat >"$scratch/tools/nvdisasm" <<'TOOL'
+#!/bin/sh
+[ "$1 $2" = "-c -fun" ] && [ "$(wc -c <"$4")" = 9184 ] || exit 3
+printf '.text._Z9transposePKfPf:\n        /*0000*/  LDC R1, c[0x0][0x28] ;\n        /*0130*/  LDS R5, [R4] ;\n        /*0150*/  STG.E [R2], R5 ;\n'
+TOOL
+chmod +x "$scratch/tools/nvdisasm"
+rm -rf "$WARPSIGHT_DB"*
+FAKE_CUPTI_FOLDER=$sources "$ws" run --stalls pc --name sampled "$app" basic >"$scratch/out" 2>"$scratch/err"
+check "the report says the method, and how it was sampled" "$(grep -q '^  PC samples      short_scoreboard 51.0 %, mio_throttle 23.5 %, long_scoreboard 15.3 %, others 10.2 %  (400 samples' "$scratch/out" && grep -q '^PC samples  627, one every 2^14 cycles of a scheduler; 42 in kernels that are not' "$scratch/out" && ! grep -q '^  stalls' "$scratch/out"; echo $?)" "$(grep 'PC samples' "$scratch/out")"
+# said NAME JQ: of report --json
+said() {
+    "$ws" report --json sampled >"$scratch/report.json" 2>"$scratch/err" && jq -e "$2" "$scratch/report.json" >/dev/null
+    check "$1" $? "not true: $2 $(jq -c '.pc_sampling, (.kernels[] | .pc_samples)' "$scratch/report.json" | head -c 600)"
+}
+said "samples of a kernel in JSON" '.kernels[] | select(.name == "transpose") | .pc_samples | .method == "PC samples" and .samples == 400 and .not_issued == 336 and .selected == 0.02 and (.shares | [.[]] | add | . > 0.999999 and . < 1.000001)'
+said "they are no counters: metrics and the stall bar have none" '.kernels[] | select(.name == "transpose") | .metrics.stall_short_scoreboard.value == null and .stalls.warp_cycles == null and .stalls.method == "issue-slot counters"'
+said "the session's totals" '.pc_sampling == {method: "PC samples", period_log2: 14, period_log2_most: 14, samples: 627, other_kernels: 42, dropped: 0, without_kernel: 0}'
+"$ws" report --source transpose sampled >"$scratch/source" 2>"$scratch/err"
+check "report --source: the hottest line, its reasons, its text" "$(sed -n 2,3p "$scratch/source" | tr '\n' '~' | grep -q '^  72.0 %  sampled.cu:19  out\[y \* 32 + x\] = tile\[x\]\[y\];.*~          short_scoreboard 69.4 %, mio_throttle 27.8 %, selected 2.78 %~'; echo $?)" "$(head -5 "$scratch/source")"
+if ! command -v nvdisasm cuobjdump >/dev/null && [ ! -x /usr/local/cuda/bin/nvdisasm ] && [ ! -x /usr/local/cuda/bin/cuobjdump ]; then
+    check "no disassembler: it is said" "$(grep -q 'no SASS text: needs nvdisasm or cuobjdump' "$scratch/source"; echo $?)"
+fi
+PATH="$scratch/tools:$PATH" "$ws" report --source transpose sampled >"$scratch/source" 2>"$scratch/err"
+check "SASS by nvdisasm" "$(grep -q '^            0150  50.0 %  STG.E \[R2\], R5$' "$scratch/source" && grep -q '00f0  15.0 %.*(inlined at line 17)' "$scratch/source"; echo $?)" "$(cat "$scratch/source")"
+PATH="$scratch/tools:$PATH" "$ws" report --source transpose --json sampled >"$scratch/source.json" 2>"$scratch/err"
+jq -e '.kernels[0] | .samples.samples == 400 and .samples.sass_why == null and ([.samples.rows[] | select(.at == 304)] == [{cubin: .samples.rows[0].cubin, at: 304, sass: "LDS R5, [R4]", file: 0, line: 19, call_file: null, call_line: null, samples: 88, not_issued: 60, stalls: {mio_throttle: 80, selected: 8}}]) and (.samples.rows[0] | .at == 0 and .samples == 0 and .line == 13) and (.files[0].lines | length > 10)' "$scratch/source.json" >/dev/null
+check "report --source --json; instructions that were never hit stand in it, too" $? "$(jq -c '.kernels[0].samples.rows' "$scratch/source.json" | head -c 500)"
+"$ws" report --source scale sampled >"$scratch/source" 2>&1
+check "code that is not there: samples without lines, and why" "$(grep -q 'code without a source line' "$scratch/source" && grep -q 'the code was not told of' "$scratch/source"; echo $?)"
+rm "$sources/sampled.cu"
+"$ws" report --source transpose sampled >"$scratch/source" 2>&1
+check "a file that is not there: lines all the same, and why" "$(grep -q '72.0 %  sampled.cu:19' "$scratch/source" && grep -q 'no text of .*sampled.cu: the file is not on this machine' "$scratch/source"; echo $?)"
+"$ws" export sampled --format capture -o "$scratch/sampled.wscap" 2>"$scratch/err" && "$ws" report --json sampled | jq -S 'del(.session.id, .kernels[].id)' >"$scratch/direct" &&
+    WARPSIGHT_DB="$scratch/other" "$ws" import "$scratch/sampled.wscap" >/dev/null 2>"$scratch/err" &&
+    WARPSIGHT_DB="$scratch/other" "$ws" report --json | jq -S 'del(.session.id, .kernels[].id)' | cmp -s - "$scratch/direct" &&
+    WARPSIGHT_DB="$scratch/other" "$ws" report --source transpose | diff -q - "$scratch/source" >/dev/null
+check "a capture carries samples and code" $? "$(cat "$scratch/err")"
+"$ws" export sampled --format sqlite -o "$scratch/alone.db" 2>"$scratch/err" && WARPSIGHT_DB="$scratch/alone.db" "$ws" report --source transpose | diff -q - "$scratch/source" >/dev/null
+check "and so does a database of one session" $? "$(cat "$scratch/err")"
+"$ws" export sampled --format pprof -o "$scratch/p.pb.gz" 2>"$scratch/err" && "$python" tests/flow/check_exports.py pprof "$scratch/p.pb.gz" >"$scratch/pprof" 2>&1
+check "pprof: samples by source line and reason" "$(grep -q 'pc_samples/count' "$scratch/pprof" && grep -q "^sample 0 0 200 transpose:19 <- fake_app {'stall': 'short_scoreboard'}" "$scratch/pprof"; echo $?)" "$(head -c 600 "$scratch/pprof")"
+"$ws" run --set trace --name plain "$app" basic >/dev/null 2>&1
+"$ws" report --source transpose plain >"$scratch/out" 2>"$scratch/err"
+check "a session without samples: one line, status 1" "$([ $? = 1 ] && grep -q "has no PC samples of 'transpose'" "$scratch/err" && [ ! -s "$scratch/out" ]; echo $?)"
+"$ws" report --source transpose --csv >/dev/null 2>"$scratch/err"
+check "--source with --csv: status 2" "$([ $? = 2 ]; echo $?)"
+"$ws" serve --background --no-token --listen 127.0.0.1:0 >"$scratch/out" 2>"$scratch/err"
+url=$(head -1 "$scratch/out")
+id=$("$ws" report --json sampled | jq '.session.id, (.kernels[] | select(.name == "transpose") | .id)' | tr '\n' ' ')
+curl -s "${url}api/v1/sessions/${id% * }/kernels/$(echo "$id" | cut -d' ' -f2)/source" >"$scratch/api.json"
+jq -e '.from == null and .samples.samples == 400 and (.samples.rows | length == 5) and .files[0].why != null' "$scratch/api.json" >/dev/null
+check "the API's source has the samples" $? "$(head -c 300 "$scratch/api.json")"
+"$ws" serve --stop >/dev/null 2>&1
+
 # --- what fails ---
 
 for call in Enable GetNumStallReasons GetStallReasons SetConfigurationAttribute GetData Disable; do

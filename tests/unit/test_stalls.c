@@ -94,3 +94,37 @@ TEST(every_stall_counter_of_the_catalogue_has_a_row)
             WS_FAIL("%s has no row in stalls.def", m->key);
     }
 }
+
+TEST(samples_are_counted_under_the_names_of_the_counters)
+{
+    struct ws_samples s = {.unnamed = 0};
+    struct ws_samples other = {.unnamed = 0};
+    struct ws_stall_bar bar;
+    ws_samples_add(&s, "smsp__pcsamp_warps_issue_stalled_long_scoreboard", 60);
+    ws_samples_add(&s, "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued", 50);
+    ws_samples_add(&s, "smsp__pcsamp_warps_issue_stalled_no_instructions", 20);
+    ws_samples_add(&other, "smsp__pcsamp_warps_issue_stalled_warpgroup_arrive", 5);
+    ws_samples_add(&other, "smsp__pcsamp_warps_issue_stalled_selected", 10);
+    ws_samples_add(&other, "smsp__pcsamp_warps_issue_stalled_of_a_later_gpu", 5);
+    ws_samples_add(&other, "smsp__pcsamp_warps_issue_stalled_of_a_later_gpu_not_issued", 5);
+    ws_samples_add(&other, "smsp__pcsamp_sample_count", 100);
+    ws_samples_add(&other, "", 1);
+    ws_samples_join(&s, &other);
+    CHECK_INT(ws_samples_all(&s), 100);
+    CHECK_INT(ws_samples_not_issued(&s), 50);
+    CHECK_INT(s.unnamed, 5);
+    CHECK_INT(s.all[WS_STALL_gmma], 5);
+    ws_stalls_of_samples(&s, &bar);
+    CHECK_NEAR(bar.stalled.number, 85, 0);
+    CHECK_NEAR(bar.share[WS_STALL_long_scoreboard].number, 60.0 / 85, 1e-12);
+    CHECK_NEAR(bar.of_all[WS_STALL_selected].number, 0.1, 1e-12);
+    CHECK(!bar.advises && !ws_has(bar.issue_rate) && !ws_has(bar.share[WS_STALL_selected]));
+}
+
+TEST(no_sample_is_no_share)
+{
+    struct ws_samples s = {.unnamed = 0};
+    struct ws_stall_bar bar;
+    ws_stalls_of_samples(&s, &bar);
+    CHECK(!ws_has(bar.share[WS_STALL_wait]) && !ws_has(bar.of_all[WS_STALL_selected]));
+}
