@@ -18,6 +18,7 @@ enum {
     O_NAME,
     O_THREADS,
     O_MAX,
+    O_INSTRUCTIONS,
     O_CHECK,
     O_SAMPLE,
     O_BUDGET,
@@ -37,6 +38,8 @@ static const struct ws_option options[] = {
     [O_NAME] = {"name", 0, "NAME", "name of the session"},
     [O_THREADS] = {"threads", 0, "N", "worker threads (default 1); no count depends on it"},
     [O_MAX] = {"max-instructions", 0, "N", "stop a launch after so many warp instructions"},
+    [O_INSTRUCTIONS] = {"instructions", 0, "SET",
+                        "processor instructions to use: base, v3 (AVX2), v4 (AVX-512); default: the best here"},
     [O_CHECK] = {"check", 'c', "LIST", "also look for: uninit, races (bounds, align, barrier: always), all"},
     [O_SAMPLE] = {"sample", 0, "K", "run K blocks of the grid's inside and its edges; auto: 64 to 256; off (default)"},
     [O_BUDGET] = {"budget", 0, "N", "per launch: 30s, or warp instructions (500M); what ran then is the sample"},
@@ -110,9 +113,10 @@ static int read_budget(struct request *r, const char *value)
 
 static int read_option(struct request *r, int found, const char *value)
 {
-    const char **const texts[] = {
-        [O_SPEC] = &r->spec,   [O_PTX] = &r->ptx,       [O_EXE] = &r->job.exe,  [O_KERNEL] = &r->job.kernel,
-        [O_GPU] = &r->job.gpu, [O_NAME] = &r->job.name, [O_OUTPUT] = &r->output};
+    const char **const texts[] = {[O_SPEC] = &r->spec,     [O_PTX] = &r->ptx,
+                                  [O_EXE] = &r->job.exe,   [O_KERNEL] = &r->job.kernel,
+                                  [O_GPU] = &r->job.gpu,   [O_NAME] = &r->job.name,
+                                  [O_OUTPUT] = &r->output, [O_INSTRUCTIONS] = &r->job.instructions};
     bool *const flags[] = {[O_LINES] = &r->as_lines,
                            [O_JSON] = &r->as_json,
                            [O_QUIET] = &r->job.is_quiet,

@@ -175,6 +175,7 @@ static bool on_tick(void *progress, const struct ws_model_progress *now)
 static void set_bounds(const struct ws_model_job *job, struct ws_progress *progress, struct ws_model_launch *launch)
 {
     launch->threads = job->threads;
+    launch->instructions = job->instructions;
     launch->checks = job->checks;
     launch->sample_blocks = job->sample_blocks;
     launch->max_instructions = job->budget_instructions ? job->budget_instructions : job->max_instructions;

@@ -12,11 +12,12 @@
 #include <stdio.h>
 
 struct ws_model_job {
-    const char *command; /* for complaints */
-    const char *kernel;  /* only launches of this kernel, or NULL */
-    const char *gpu;     /* part of a board's name in gpus.def, NULL = NVIDIA H200 */
-    const char *name;    /* of the session */
-    const char *exe;     /* program or library to take the PTX from, or NULL */
+    const char *command;      /* for complaints */
+    const char *kernel;       /* only launches of this kernel, or NULL */
+    const char *gpu;          /* part of a board's name in gpus.def, NULL = NVIDIA H200 */
+    const char *name;         /* of the session */
+    const char *exe;          /* program or library to take the PTX from, or NULL */
+    const char *instructions; /* of struct ws_model_launch */
     uint32_t threads;
     uint64_t max_instructions;
     unsigned checks;              /* enum ws_model_check */

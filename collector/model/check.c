@@ -16,8 +16,8 @@ static bool is_checked(const struct code_ins *i)
 uint32_t check_redirect(struct code *code, const exec_fn *table)
 {
     uint32_t granule = 4;
-    for (uint32_t k = 0; k < code->ins_n; k++) {
-        struct code_ins *i = &code->ins[k];
+    for (uint32_t k = 0; k < code->run_n; k++) {
+        struct code_ins *i = &code->run[k];
         if (!is_checked(i))
             continue;
         if (i->space != PTX_SPACE_GLOBAL && i->bytes < granule)

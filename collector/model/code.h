@@ -19,12 +19,14 @@ enum code_op {
 #define BIN(name, td, ta, tb, expr) OP_##name,
 #define TER(name, td, ta, tb, tc, expr) OP_##name,
 #define CMP(name, t, expr) OP_##name,
+#define VEC(name, td, ta) OP_##name,
 #define OTHER(name) OP_##name,
 #include "ops.def"
 #undef UN
 #undef BIN
 #undef TER
 #undef CMP
+#undef VEC
 #undef OTHER
     OP_COUNT
 };
@@ -63,6 +65,9 @@ enum code_flag {
     CODE_SOFTWARE = 2048,  /* SASS runs a sequence instead: FP counts are a lower bound */
 };
 
+/* Does the instruction run (fold.c)? It is counted in any case. */
+enum code_fold { FOLD_RUNS, FOLD_GONE, FOLD_ONCE /* when the warp's registers are set up */ };
+
 /* One instruction for one warp. */
 struct code_ins {
     exec_fn fn;        /* the wrapper when a guard, rounding or clamping is there, else inner */
@@ -90,6 +95,7 @@ struct code_ins {
     uint8_t fp_width; /* values per lane: 2 for f16x2 */
     uint8_t d_wide;   /* bit k: destination k has 8-byte lanes */
     uint8_t s_wide;
+    uint8_t fold;  /* enum code_fold */
     uint32_t line; /* of the PTX text */
     uint32_t source_line;
     uint32_t source_file;
@@ -99,19 +105,20 @@ struct code_ins {
 enum code_end { END_FALL, END_BRANCH, END_EXIT, END_BARRIER, END_INDEXED };
 
 struct code_block {
-    uint32_t first, end; /* instructions [first, end) to execute */
-    uint32_t counted;    /* instructions counted per run, the ending one included */
-    uint32_t ending;     /* index of the ending instruction, or CODE_NONE */
-    uint32_t target;     /* branch: block when taken */
-    uint32_t next;       /* block that follows, or CODE_NONE */
-    uint32_t join;       /* block where diverged lanes meet again, or CODE_NONE = at the exit */
+    uint32_t first, end;         /* instructions [first, end), the ending one apart */
+    uint32_t run_first, run_end; /* of code->run: those of them to execute */
+    uint32_t counted;            /* instructions counted per run, the ending one included */
+    uint32_t ending;             /* index of the ending instruction, or CODE_NONE */
+    uint32_t target;             /* branch: block when taken */
+    uint32_t next;               /* block that follows, or CODE_NONE */
+    uint32_t join;               /* block where diverged lanes meet again, or CODE_NONE = at the exit */
     enum code_end kind;
     uint32_t guard; /* branch or exit predicate, or CODE_NONE */
     bool is_guard_negated;
 };
 
 /* What a register number stands for. */
-enum code_reg_kind { REG_VIRTUAL, REG_CONSTANT, REG_SPECIAL };
+enum code_reg_kind { REG_VIRTUAL, REG_CONSTANT, REG_SPECIAL, REG_ONCE };
 enum code_special {
     SR_NONE,
     SR_TID_X,
@@ -167,6 +174,10 @@ struct code {
     const struct ptx_func *func;
     struct code_ins *ins;
     uint32_t ins_n;
+    struct code_ins *run; /* what the blocks execute: copies of ins */
+    uint32_t run_n;
+    uint32_t *once; /* instructions that run when a warp is set up, in order */
+    uint32_t once_n;
     struct code_block *blocks;
     uint32_t blocks_n;
     struct code_reg *regs;
@@ -203,6 +214,9 @@ struct code_flow {
 int cfg_build(struct code *code, const struct code_flow *flow);
 /* Mark shared loads that ptxas would join into 64- and 128-bit ones. */
 int merge_shared_loads(struct code *code);
+/* Mark what need not run, or only once; fold_finish() makes code->run of the rest, when registers are offsets. */
+int fold_code(struct code *code);
+int fold_finish(struct code *code);
 /* Registers become byte offsets; live ranges that do not overlap share them. */
 int slots_assign(struct code *code);
 /* Which registers an instruction reads and writes, in order; returns how many (at most 12). */

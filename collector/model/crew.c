@@ -72,10 +72,10 @@ bool watch_allows(struct exec_ctx *ctx, uint32_t needed)
 
 /* --- workers --- */
 
-/* Counters of a block row, a guard row, a memory row: each struct begins with them. */
+/* Counters of a block row, a guard row, a memory row. */
 #define BLOCK_COUNTS (sizeof(struct block_row) / sizeof(uint64_t))
 #define GUARD_COUNTS (sizeof(struct guard_row) / sizeof(uint64_t))
-#define MEM_COUNTS (offsetof(struct mem_row, lo) / sizeof(uint64_t))
+#define MEM_COUNTS MEM_COUNTS_N
 
 /* What the interval is told for; the index is only a place. */
 #define QUANTITIES (1 + WS_MODEL_KIND_COUNT * 3 + WS_MODEL_FP_COUNT)
@@ -116,7 +116,7 @@ static void visit_counts(struct exec_ctx *ctx, visit_fn visit, void *user)
             visit(&ctx->guard_rows[g].runs + k, place++, user);
     for (uint32_t s = 0; s < c->stats_n; s++)
         for (size_t k = 0; k < MEM_COUNTS; k++)
-            visit(&ctx->mem_rows[s].requests + k, place++, user);
+            visit(&ctx->mem_rows[s].sum.all[k], place++, user);
     visit(&ctx->barriers, place, user);
 }
 
@@ -251,7 +251,7 @@ static void merge(struct worker *sum, struct worker *one)
             (&to->guard_rows[g].runs)[k] += (&one->ctx.guard_rows[g].runs)[k];
     for (uint32_t s = 0; s < c->stats_n; s++)
         for (size_t k = 0; k < MEM_COUNTS; k++)
-            (&to->mem_rows[s].requests)[k] += (&one->ctx.mem_rows[s].requests)[k];
+            to->mem_rows[s].sum.all[k] += one->ctx.mem_rows[s].sum.all[k];
     launch_merge_faults(to, &one->ctx);
     to->barriers += one->ctx.barriers;
     to->blocks_run += one->ctx.blocks_run;

@@ -817,7 +817,11 @@ int code_make(const struct ptx_module *module, const struct ptx_func *func, cons
         if (!err && merges)
             err = merge_shared_loads(b.code);
         if (!err)
+            err = fold_code(b.code);
+        if (!err)
             err = slots_assign(b.code);
+        if (!err)
+            err = fold_finish(b.code);
         if (err == -WS_ELIMIT) {
             b.in = NULL;
             decode_refuse(&b, "control flow too large to analyse");
@@ -842,6 +846,8 @@ void code_free(struct code *code)
     if (!code)
         return;
     free(code->ins);
+    free(code->run);
+    free(code->once);
     free(code->blocks);
     free(code->regs);
     free(code->fixups);

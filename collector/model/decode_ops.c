@@ -20,12 +20,14 @@ static const struct signature signatures[OP_COUNT] = {
 #define BIN(name, td, ta, tb, expr) {2, W_##td, {W_##ta, W_##tb, 0}},
 #define TER(name, td, ta, tb, tc, expr) {3, W_##td, {W_##ta, W_##tb, W_##tc}},
 #define CMP(name, t, expr) {2, 0, {W_##t, W_##t, 0}},
+#define VEC(name, td, ta) {1, W_##td, {W_##ta, 0, 0}},
 #define OTHER(name) {0, 0, {0, 0, 0}},
 #include "ops.def"
 #undef UN
 #undef BIN
 #undef TER
 #undef CMP
+#undef VEC
 #undef OTHER
 };
 

@@ -15,22 +15,51 @@
 #define WINDOW_LOCAL (2ull << 56)
 #define WINDOW_SHIFT 56
 
+/* What one request of the last pattern looks like; the usual two have closed forms. */
+enum mem_shape {
+    SHAPE_OTHER,
+    SHAPE_GROUPS, /* each 8 lanes are side by side or at one address: a tile of a narrow block */
+    SHAPE_STEP,   /* the same distance from lane to lane; from here on a check needs no table */
+    SHAPE_ROW,    /* lanes side by side */
+    SHAPE_SAME,   /* all lanes one address */
+};
+#define GROUP_LANES 8
+
+#define MEM_COUNTS_N 10
+
+union mem_counts {
+    struct {
+        uint64_t requests; /* executions with at least one active lane */
+        uint64_t lanes;
+        uint64_t sectors, ideal, lines;
+        uint64_t wavefronts, wavefronts_ideal;
+        uint64_t bytes;        /* lanes * width */
+        uint64_t used_bytes;   /* global: what several lanes ask for counts once */
+        uint64_t same_address; /* atomics: sum over requests of the most contended address's lanes */
+    };
+    uint64_t all[MEM_COUNTS_N];
+};
+
 /* Statistics of one memory instruction, and what its next execution may reuse. */
 struct mem_row {
-    uint64_t requests; /* executions with at least one active lane */
-    uint64_t lanes;
-    uint64_t sectors, ideal, lines;
-    uint64_t wavefronts, wavefronts_ideal;
-    uint64_t bytes;                  /* lanes * width */
-    uint64_t used_bytes;             /* global: what several lanes ask for counts once */
-    uint64_t same_address;           /* atomics: sum over requests of the most contended address's lanes */
+    union mem_counts sum;
     uint64_t lo, hi;                 /* the allocation hit last: a bounds check is two compares */
     uint64_t defined_lo, defined_hi; /* the same for checks of uninitialised reads, with its map of written bytes */
     uint8_t *defined;
-    /* The last irregular pattern and its counts: loops repeat theirs. */
-    uint32_t pattern_mask, pattern_phase;
-    uint32_t pattern_sectors, pattern_ideal, pattern_lines, pattern_used, pattern_wavefronts, pattern_wavefronts_ideal;
-    uint32_t pattern[32];
+    /* The last pattern: distances of the lanes from the first active one, and what a request of it adds to the counts.
+     * Most instructions repeat theirs, or shift it as a whole. */
+    uint32_t pattern_mask; /* 0: none */
+    uint32_t pattern_phase;
+    uint32_t pattern_low;  /* all distances or-ed: alignment */
+    uint32_t group_rows;   /* SHAPE_GROUPS: bit k: group k is a row */
+    enum mem_shape shape;  /* of a full warp */
+    uint64_t step;         /* SHAPE_STEP, _ROW, _SAME: from lane to lane */
+    int64_t pattern_least; /* the smallest distance */
+    uint64_t pattern_span; /* bytes from there to the end of the last access */
+    uint64_t last_first;   /* where it began: how far it moves each time */
+    union mem_counts one;  /* what a request of it adds */
+    int64_t pattern[32];
+    uint32_t pattern_32[32]; /* the same for addresses of 32 bits */
 };
 
 struct guard_row {

@@ -10,6 +10,9 @@
 #include "../../analyzer/access.h"
 
 #include <fenv.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 #include <math.h>
 #include <string.h>
 
@@ -301,6 +304,51 @@ static inline double keep_high_word(double v)
     return v;
 }
 
+/* --- sine, cosine, 2^x: of a whole warp at once, correct to about 0.5 units of f32 --- */
+
+/* The nearest whole number as a double and in the low bits of its sum with this. */
+#define ROUNDER 0x1.8p52
+/* Multiples of pi/2 up to here are exact enough below. */
+#define SINE_FAR 1048576.0f
+
+/* sin(x + turn * pi/2), |x| < SINE_FAR. */
+static inline float sine_lane(float a, uint64_t turn)
+{
+    const double half_pi = 0x1.921fb544p0, rest = 0x1.0b4611a626331p-34; /* their sum; the first has 33 bits */
+    double x = (double)a, sum = x * 0x1.45f306dc9c883p-1 + ROUNDER, k = sum - ROUNDER;
+    double r = (x - k * half_pi) - k * rest, q = r * r, s, c;
+    uint64_t n, pick, sine, cosine;
+    memcpy(&n, &sum, sizeof n);
+    n += turn;
+    s = r + r * q * (-1.0 / 6 + q * (1.0 / 120 + q * (-1.0 / 5040 + q * (1.0 / 362880 + q * (-1.0 / 39916800)))));
+    c = 1 + q * (-0.5 +
+                 q * (1.0 / 24 + q * (-1.0 / 720 + q * (1.0 / 40320 + q * (-1.0 / 3628800 + q * (1.0 / 479001600))))));
+    memcpy(&sine, &s, sizeof sine);
+    memcpy(&cosine, &c, sizeof cosine);
+    pick = 0 - (n & 1);
+    sine = ((sine & ~pick) | (cosine & pick)) ^ (n & 2) << 62;
+    memcpy(&s, &sine, sizeof s);
+    return (float)s;
+}
+
+static inline float exp2_lane(float a)
+{
+    double x = (double)a, sum, k, r, p;
+    uint64_t bits;
+    x = x > 200 ? 200 : x;
+    x = x < -200 ? -200 : x;
+    sum = x + ROUNDER;
+    k = sum - ROUNDER;
+    r = (x - k) * 0x1.62e42fefa39efp-1; /* ln 2 */
+    p = 1 + r * (1 + r * (0.5 + r * (1.0 / 6 +
+                                     r * (1.0 / 24 +
+                                          r * (1.0 / 120 + r * (1.0 / 720 + r * (1.0 / 5040 + r * (1.0 / 40320))))))));
+    memcpy(&bits, &sum, sizeof bits);
+    bits = (bits + 1023) << 52;
+    memcpy(&k, &bits, sizeof k);
+    return a != a ? a : (float)(p * k);
+}
+
 /* --- one function per row of ops.def --- */
 
 #define UN(name, td, ta, expr)                                      \
@@ -368,6 +416,7 @@ static inline double keep_high_word(double v)
         }                                                           \
         finish_compare(w, i, bits);                                 \
     }
+#define VEC(name, td, ta) static void op_##name(struct warp *w, const struct code_ins *i);
 #define OTHER(name) static void op_##name(struct warp *w, const struct code_ins *i);
 
 static void finish_compare(struct warp *w, const struct code_ins *i, uint32_t bits)
@@ -392,6 +441,7 @@ static void finish_compare(struct warp *w, const struct code_ins *i, uint32_t bi
 #undef BIN
 #undef TER
 #undef CMP
+#undef VEC
 #undef OTHER
 
 static inline void store_32(struct warp *w, uint32_t offset, const uint32_t *values)
@@ -402,6 +452,36 @@ static inline void store_32(struct warp *w, uint32_t offset, const uint32_t *val
 static inline void store_64(struct warp *w, uint32_t offset, const uint64_t *values)
 {
     blend_64(reg_at(w, offset), values, w->mask);
+}
+
+static void sine_of(struct warp *w, const struct code_ins *i, uint64_t turn)
+{
+    const float *a = reg_at(w, i->s[0]);
+    uint32_t bits[32], far = 0;
+    float out[32];
+    LANES
+    {
+        out[l] = sine_lane(a[l], turn);
+    }
+    LANES
+    {
+        far |= (uint32_t) !(a[l] < SINE_FAR && a[l] > -SINE_FAR); /* and NaN */
+    }
+    for (int l = 0; l < 32 && far; l++)
+        if (!(a[l] < SINE_FAR && a[l] > -SINE_FAR))
+            out[l] = turn ? cosf(a[l]) : sinf(a[l]);
+    memcpy(bits, out, sizeof bits);
+    store_32(w, i->d[0], bits);
+}
+
+static void op_sin_f32(struct warp *w, const struct code_ins *i)
+{
+    sine_of(w, i, 0);
+}
+
+static void op_cos_f32(struct warp *w, const struct code_ins *i)
+{
+    sine_of(w, i, 1);
 }
 
 static void op_nop(struct warp *w, const struct code_ins *i)
@@ -1070,11 +1150,13 @@ const exec_fn EXEC_TABLE[OP_COUNT] = {
 #define BIN(name, td, ta, tb, expr) op_##name,
 #define TER(name, td, ta, tb, tc, expr) op_##name,
 #define CMP(name, t, expr) op_##name,
+#define VEC(name, td, ta) op_##name,
 #define OTHER(name) op_##name,
 #include "ops.def"
 #undef UN
 #undef BIN
 #undef TER
 #undef CMP
+#undef VEC
 #undef OTHER
 };

@@ -20,13 +20,6 @@ static inline void lane_addresses(const struct warp *w, const struct code_ins *i
     }
 }
 
-static inline void count_request(struct mem_row *row, uint32_t lanes, uint32_t bytes)
-{
-    row->requests++;
-    row->lanes += lanes;
-    row->bytes += (uint64_t)lanes * bytes;
-}
-
 /* Does [at, at+bytes) lie in one allocation? Fills the row's cache. */
 static inline bool in_bounds(struct warp *w, struct mem_row *row, uint64_t at, uint64_t bytes)
 {
@@ -35,68 +28,168 @@ static inline bool in_bounds(struct warp *w, struct mem_row *row, uint64_t at, u
     return memory_find(w->ctx->memory, at, &row->lo, &row->hi) && row->hi - at >= bytes;
 }
 
-/* Counts of an irregular request: reused when mask, phase and lane distances are those of the last time. */
-static void count_pattern(struct mem_row *row, const uint64_t *addr, uint32_t mask, uint32_t bytes, bool is_shared)
-{
-    uint64_t first = addr[__builtin_ctz(mask)];
-    uint32_t delta[32];
-    uint32_t differs = 0;
-    uint64_t far = 0; /* lanes more than 2 GiB apart: nothing to remember */
-    LANES
-    {
-        uint64_t active = 0ull - (uint64_t)((mask >> l) & 1u);
-        uint64_t d = (addr[l] - first) & active;
-        far |= (d + 0x80000000u) >> 32;
-        delta[l] = (uint32_t)d;
-    }
-    LANES
-    differs |= delta[l] ^ row->pattern[l];
-    if (differs != 0 || far != 0 || row->pattern_mask != mask || row->pattern_phase != (uint32_t)(first & 127)) {
-        row->pattern_mask = far ? 0 : mask;
-        row->pattern_phase = (uint32_t)(first & 127);
-        memcpy(row->pattern, delta, sizeof delta);
-        if (is_shared) {
-            struct ws_banks b;
-            ws_access_banks(addr, mask, bytes, &b);
-            row->pattern_wavefronts = b.wavefronts;
-            row->pattern_wavefronts_ideal = b.ideal;
-        } else {
-            struct ws_sectors s;
-            ws_access_sectors(addr, mask, bytes, &s);
-            row->pattern_sectors = s.sectors;
-            row->pattern_ideal = s.ideal;
-            row->pattern_lines = s.lines;
-            row->pattern_used = s.bytes;
-        }
-    }
-    count_request(row, (uint32_t)__builtin_popcount(mask), bytes);
-    if (is_shared) {
-        row->wavefronts += row->pattern_wavefronts;
-        row->wavefronts_ideal += row->pattern_wavefronts_ideal;
-    } else {
-        row->sectors += row->pattern_sectors;
-        row->ideal += row->pattern_ideal;
-        row->lines += row->pattern_lines;
-        row->used_bytes += row->pattern_used;
-    }
-}
+/* --- patterns: counts of a request, reused while the distances between its lanes stay --- */
+
+enum pattern_rule { RULE_SECTORS, RULE_BANKS, RULE_LOCAL };
 
 /* Local memory is interleaved by 4-byte words of the 32 lanes, so equal offsets lie side by side. */
-static void count_local(struct mem_row *row, const uint64_t *addr, uint32_t mask, uint32_t bytes)
+static void local_sectors(const uint64_t *addr, uint32_t mask, uint32_t bytes, struct ws_sectors *sum)
 {
     uint32_t words = bytes > 4 ? bytes / 4 : 1;
     uint64_t place[32];
+    memset(sum, 0, sizeof *sum);
     for (uint32_t k = 0; k < words; k++) {
         struct ws_sectors s;
         for (uint32_t l = 0; l < 32; l++)
             place[l] = ((addr[l] / 4 + k) * 32 + l) * 4 + addr[l] % 4;
         ws_access_sectors(place, mask, bytes < 4 ? bytes : 4, &s);
-        row->sectors += s.sectors;
-        row->ideal += s.ideal;
-        row->lines += s.lines;
-        row->used_bytes += s.bytes;
+        sum->sectors += s.sectors;
+        sum->ideal += s.ideal;
+        sum->lines += s.lines;
+        sum->bytes += s.bytes;
     }
-    count_request(row, (uint32_t)__builtin_popcount(mask), bytes);
+}
+
+/* Sectors and lines of lanes side by side, each aligned to its width. */
+static inline void row_sectors(union mem_counts *one, uint64_t first, uint64_t bytes)
+{
+    uint64_t last = first + 32 * bytes - 1;
+    one->sectors = (last >> 5) - (first >> 5) + 1;
+    one->lines = (last >> 7) - (first >> 7) + 1;
+}
+
+static inline uint32_t phase_of(uint64_t first, enum pattern_rule rule)
+{
+    return (uint32_t)first & (rule == RULE_LOCAL ? 3 : 127);
+}
+
+/* Lanes by eights, each side by side or at one address? */
+static bool are_groups(struct mem_row *row, uint32_t bytes)
+{
+    row->group_rows = 0;
+    for (int g = 0; g < 32; g += GROUP_LANES) {
+        uint32_t apart = 0, stepped = 0;
+        for (int l = 0; l < GROUP_LANES; l++) {
+            uint32_t d = (uint32_t)row->pattern[g + l] - (uint32_t)row->pattern[g];
+            apart |= d;
+            stepped |= d ^ (bytes * (uint32_t)l);
+        }
+        if (apart && stepped)
+            return false;
+        row->group_rows |= (uint32_t)(stepped == 0) << (g / GROUP_LANES);
+    }
+    return true;
+}
+
+/* The distances; false: more than 2 GiB apart, nothing to remember. */
+static bool note_distances(struct mem_row *row, const uint64_t *addr, uint32_t mask, uint32_t bytes)
+{
+    uint64_t first = addr[__builtin_ctz(mask)], far = 0, uneven = 0;
+    int32_t least = 0, most = 0;
+    uint32_t low = 0, apart = 0, stepped = 0;
+    LANES
+    {
+        uint64_t active = 0ull - (uint64_t)((mask >> l) & 1u);
+        uint64_t d = (addr[l] - first) & active;
+        int32_t near = (int32_t)(uint32_t)d;
+        far |= (d + 0x80000000u) >> 32;
+        row->pattern[l] = near;
+        row->pattern_32[l] = (uint32_t)near;
+        least = near < least ? near : least;
+        most = near > most ? near : most;
+        low |= (uint32_t)near;
+        apart |= (uint32_t)near;
+        stepped |= (uint32_t)near ^ (bytes * (uint32_t)l);
+    }
+    row->step = (uint64_t)row->pattern[1];
+    for (int l = 0; l < 32; l++)
+        uneven |= (uint64_t)row->pattern[l] ^ (uint64_t)l * row->step;
+    row->pattern_low = low;
+    row->pattern_least = least;
+    row->pattern_span = (uint64_t)((int64_t)most - least) + bytes;
+    row->shape = mask != UINT32_MAX       ? SHAPE_OTHER
+                 : apart == 0             ? SHAPE_SAME
+                 : stepped == 0           ? SHAPE_ROW
+                 : uneven == 0            ? SHAPE_STEP
+                 : are_groups(row, bytes) ? SHAPE_GROUPS
+                                          : SHAPE_OTHER;
+    return far == 0;
+}
+
+static void note_sectors(union mem_counts *one, const uint64_t *addr, uint32_t mask, uint32_t bytes,
+                         enum pattern_rule rule)
+{
+    struct ws_sectors s;
+    if (rule == RULE_LOCAL)
+        local_sectors(addr, mask, bytes, &s);
+    else
+        ws_access_sectors(addr, mask, bytes, &s);
+    one->sectors = s.sectors;
+    one->ideal = s.ideal;
+    one->lines = s.lines;
+    one->used_bytes = s.bytes;
+}
+
+/* Not seen the last time: count it by the rules and remember it. */
+__attribute__((noinline)) static void learn_pattern(struct mem_row *row, const struct code_ins *i, const uint64_t *addr,
+                                                    uint32_t mask, uint32_t counted, enum pattern_rule rule)
+{
+    union mem_counts one = {.all = {0}};
+    bool is_near = note_distances(row, addr, mask, (uint32_t)i->bytes * i->vec);
+    row->pattern_mask = is_near ? mask : 0;
+    row->pattern_phase = phase_of(addr[__builtin_ctz(mask)], rule);
+    if (rule == RULE_BANKS) {
+        struct ws_banks b;
+        ws_access_banks(addr, mask, counted, &b);
+        one.wavefronts = b.wavefronts;
+        one.wavefronts_ideal = b.ideal;
+    } else {
+        note_sectors(&one, addr, mask, counted, rule);
+    }
+    one.requests = 1;
+    one.lanes = (uint32_t)__builtin_popcount(mask);
+    one.bytes = one.lanes * counted;
+    if (i->op == OP_atom && i->space != PTX_SPACE_GENERIC)
+        one.same_address = ws_access_same_address(addr, mask);
+    row->one = one;
+}
+
+static inline void add_pattern(struct mem_row *row)
+{
+    for (int k = 0; k < MEM_COUNTS_N; k++)
+        row->sum.all[k] += row->one.all[k];
+}
+
+/* Another phase of the last pattern: do its counts hold, or are they known at once? */
+static inline bool takes_phase(struct mem_row *row, uint64_t first, uint32_t bytes, enum pattern_rule rule)
+{
+    uint32_t phase = phase_of(first, rule);
+    if (phase == row->pattern_phase)
+        return true;
+    if ((first & (bytes - 1)) != 0 || row->shape < SHAPE_ROW || (row->pattern_low & (bytes - 1)) != 0)
+        return false;
+    if (row->shape == SHAPE_SAME)
+        return (row->pattern_phase & (bytes - 1)) == 0;
+    if (rule != RULE_SECTORS || (row->pattern_phase & (bytes - 1)) != 0)
+        return false;
+    row->pattern_phase = phase;
+    row_sectors(&row->one, first, bytes);
+    return true;
+}
+
+/* Count the request of the lanes in mask. counted: width for the rules (merged loads: wider than the access). */
+static void count_pattern(struct mem_row *row, const struct code_ins *i, const uint64_t *addr, uint32_t mask,
+                          uint32_t counted, enum pattern_rule rule)
+{
+    uint64_t first = addr[__builtin_ctz(mask)], differs = 0;
+    LANES
+    {
+        uint64_t active = 0ull - (uint64_t)((mask >> l) & 1u);
+        differs |= ((addr[l] - first) & active) ^ (uint64_t)row->pattern[l];
+    }
+    if (differs != 0 || row->pattern_mask != mask || !takes_phase(row, first, (uint32_t)i->bytes * i->vec, rule))
+        learn_pattern(row, i, addr, mask, counted, rule);
+    add_pattern(row);
 }
 
 /* The lanes of mask whose access is aligned and in bounds; faults of the others are noted. */
@@ -133,6 +226,27 @@ static inline bool all_inside(const uint64_t *addr, uint32_t mask, uint64_t lo, 
     return bad == 0;
 }
 
+/* The request that was counted last, which begins at first: is all of it in [lo, hi), and aligned? */
+static inline bool pattern_inside(const struct mem_row *row, uint64_t first, uint64_t lo, uint64_t hi, uint32_t bytes)
+{
+    uint64_t at = first + (uint64_t)row->pattern_least;
+    return row->pattern_mask != 0 && ((first | row->pattern_low) & (bytes - 1)) == 0 && at >= lo && at <= hi &&
+           hi - at >= row->pattern_span;
+}
+
+/* The same in the allocation that it lies in, which is not the last one. */
+__attribute__((noinline)) static bool pattern_elsewhere(struct warp *w, struct mem_row *row, uint64_t first,
+                                                        uint32_t bytes)
+{
+    return row->pattern_mask != 0 && ((first | row->pattern_low) & (bytes - 1)) == 0 &&
+           in_bounds(w, row, first + (uint64_t)row->pattern_least, row->pattern_span);
+}
+
+static inline bool pattern_allocated(struct warp *w, struct mem_row *row, uint64_t first, uint32_t bytes)
+{
+    return pattern_inside(row, first, row->lo, row->hi, bytes) || pattern_elsewhere(w, row, first, bytes);
+}
+
 /* Count the lanes `mask` of one space and turn their addresses into host addresses, in place. Returns the lanes
  * whose bytes may be touched. */
 static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space, uint64_t *addr, uint32_t mask)
@@ -146,18 +260,26 @@ static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space,
     struct mem_row *row = &ctx->mem_rows[i->stat + offset];
     uint32_t bytes = (uint32_t)i->bytes * i->vec;
     uint64_t limit = ctx->code->local_bytes;
-    uint64_t base = 0;
+    uint64_t first, base = 0;
+    if (mask == 0)
+        return 0;
+    first = addr[__builtin_ctz(mask)];
     switch (space) {
     case PTX_SPACE_SHARED:
-        count_pattern(row, addr, mask, i->count_bytes, true); /* of a merged load: not shown (result.c) */
-        if (!all_inside(addr, mask, 0, ctx->shared_bytes, bytes))
+        count_pattern(row, i, addr, mask, i->count_bytes, RULE_BANKS); /* of a merged load: not shown (result.c) */
+        if (!pattern_inside(row, first, 0, ctx->shared_bytes, bytes))
             mask = checked_lanes(w, i, row, addr, mask, 0, ctx->shared_bytes ? ctx->shared_bytes : 1, bytes);
         base = (uint64_t)(uintptr_t)ctx->shared;
         break;
     case PTX_SPACE_LOCAL:
+        count_pattern(row, i, addr, mask, bytes, RULE_LOCAL);
+        if (!pattern_inside(row, first, 0, limit, bytes))
+            mask = checked_lanes(w, i, row, addr, mask, 0, limit ? limit : 1, bytes);
+        LANES
+        addr[l] += (uint64_t)l * limit;
+        base = (uint64_t)(uintptr_t)w->local;
+        break;
     case PTX_SPACE_FRAME:
-        if (space == PTX_SPACE_LOCAL)
-            count_local(row, addr, mask, bytes);
         if (!all_inside(addr, mask, 0, limit, bytes))
             mask = checked_lanes(w, i, row, addr, mask, 0, limit ? limit : 1, bytes);
         LANES
@@ -171,8 +293,8 @@ static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space,
         base = (uint64_t)(uintptr_t)ctx->params;
         break;
     default:
-        count_pattern(row, addr, mask, bytes, false);
-        if (!all_inside(addr, mask, row->lo, row->hi, bytes))
+        count_pattern(row, i, addr, mask, bytes, RULE_SECTORS);
+        if (!pattern_allocated(w, row, first, bytes))
             mask = checked_lanes(w, i, row, addr, mask, 0, 0, bytes);
     }
     LANES
@@ -195,9 +317,14 @@ static uint32_t resolve_any(struct warp *w, const struct code_ins *i, uint64_t *
 {
     uint8_t space[32];
     uint32_t left = w->mask, good = 0;
+    uint64_t windows = 0;
     lane_addresses(w, i, addr);
     if (i->space != PTX_SPACE_GENERIC)
         return resolve(w, i, i->space, addr, w->mask);
+    LANES
+    windows |= addr[l] >> WINDOW_SHIFT;
+    if (windows == 0)
+        return resolve(w, i, PTX_SPACE_GLOBAL, addr, w->mask);
     for (int l = 0; l < 32; l++)
         space[l] = window_of(&addr[l]);
     while (left) {
@@ -265,7 +392,261 @@ static void load_element(struct warp *w, const struct code_ins *i, uint32_t k, c
     }
 }
 
-static void op_ld_any(struct warp *w, const struct code_ins *i)
+/* --- a full warp that repeats its pattern --- */
+
+/* Where the accesses lie whose counts and bounds are known: base, first lane. */
+struct repeat {
+    uint8_t *base;  /* of the space */
+    uint64_t first; /* address of lane 0 in it */
+};
+
+/* Are all lanes base + lane * step, or base + table[lane]? */
+#ifdef __AVX2__
+/* By hand: the compiler's sum over a vector's lanes costs as much as the rest. */
+static inline bool in_step_64(const uint64_t *a, uint64_t base, uint64_t step)
+{
+    __m256i want = _mm256_set_epi64x((long long)(base + 3 * step), (long long)(base + 2 * step),
+                                     (long long)(base + step), (long long)base);
+    __m256i by = _mm256_set1_epi64x((long long)(4 * step)), differs = _mm256_setzero_si256();
+    for (int l = 0; l < 32; l += 4) {
+        __m256i is = _mm256_loadu_si256((const __m256i *)(const void *)(a + l));
+        differs = _mm256_or_si256(differs, _mm256_xor_si256(is, want));
+        want = _mm256_add_epi64(want, by);
+    }
+    return _mm256_testz_si256(differs, differs);
+}
+
+static inline bool in_step_32(const uint32_t *a, uint32_t base, uint32_t step)
+{
+    const __m256i lanes = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    __m256i want =
+        _mm256_add_epi32(_mm256_set1_epi32((int)base), _mm256_mullo_epi32(lanes, _mm256_set1_epi32((int)step)));
+    __m256i by = _mm256_set1_epi32((int)(8 * step)), differs = _mm256_setzero_si256();
+    for (int l = 0; l < 32; l += 8) {
+        __m256i is = _mm256_loadu_si256((const __m256i *)(const void *)(a + l));
+        differs = _mm256_or_si256(differs, _mm256_xor_si256(is, want));
+        want = _mm256_add_epi32(want, by);
+    }
+    return _mm256_testz_si256(differs, differs);
+}
+
+static inline bool in_table_64(const uint64_t *a, uint64_t base, const int64_t *table)
+{
+    __m256i from = _mm256_set1_epi64x((long long)base), differs = _mm256_setzero_si256();
+    for (int l = 0; l < 32; l += 4) {
+        __m256i is = _mm256_loadu_si256((const __m256i *)(const void *)(a + l));
+        __m256i want = _mm256_loadu_si256((const __m256i *)(const void *)(table + l));
+        differs = _mm256_or_si256(differs, _mm256_xor_si256(_mm256_sub_epi64(is, from), want));
+    }
+    return _mm256_testz_si256(differs, differs);
+}
+
+static inline bool in_table_32(const uint32_t *a, uint32_t base, const uint32_t *table)
+{
+    __m256i from = _mm256_set1_epi32((int)base), differs = _mm256_setzero_si256();
+    for (int l = 0; l < 32; l += 8) {
+        __m256i is = _mm256_loadu_si256((const __m256i *)(const void *)(a + l));
+        __m256i want = _mm256_loadu_si256((const __m256i *)(const void *)(table + l));
+        differs = _mm256_or_si256(differs, _mm256_xor_si256(_mm256_sub_epi32(is, from), want));
+    }
+    return _mm256_testz_si256(differs, differs);
+}
+#else
+static inline bool in_step_64(const uint64_t *a, uint64_t base, uint64_t step)
+{
+    uint64_t differs = 0;
+    LANES
+    differs |= a[l] ^ (base + (uint64_t)l * step);
+    return differs == 0;
+}
+
+static inline bool in_step_32(const uint32_t *a, uint32_t base, uint32_t step)
+{
+    uint32_t differs = 0;
+    LANES
+    differs |= a[l] ^ (base + (uint32_t)l * step);
+    return differs == 0;
+}
+
+static inline bool in_table_64(const uint64_t *a, uint64_t base, const int64_t *table)
+{
+    uint64_t differs = 0;
+    LANES
+    differs |= (a[l] - base) ^ (uint64_t)table[l];
+    return differs == 0;
+}
+
+static inline bool in_table_32(const uint32_t *a, uint32_t base, const uint32_t *table)
+{
+    uint32_t differs = 0;
+    LANES
+    differs |= (a[l] - base) ^ table[l];
+    return differs == 0;
+}
+#endif
+
+static inline bool distances_same_64(const uint64_t *a, const struct mem_row *row)
+{
+    return row->shape >= SHAPE_STEP ? in_step_64(a, a[0], row->step) : in_table_64(a, a[0], row->pattern);
+}
+
+static inline bool distances_same_32(const uint32_t *a, const struct mem_row *row)
+{
+    return row->shape >= SHAPE_STEP ? in_step_32(a, a[0], (uint32_t)row->step) : in_table_32(a, a[0], row->pattern_32);
+}
+
+/* A loop goes through memory in steps that the processor does not see as such: they are larger than its pages. */
+static inline void fetch_ahead(struct mem_row *row, uint64_t first)
+{
+    const uint8_t *next = (const uint8_t *)(uintptr_t)(first + 2 * (first - row->last_first));
+    row->last_first = first;
+    __builtin_prefetch(next);
+    __builtin_prefetch(next + 64);
+}
+
+/* Is this the pattern of the last time, in bounds and aligned? Then it is counted. */
+static inline bool repeats(struct warp *w, const struct code_ins *i, struct mem_row *row, uint32_t bytes,
+                           bool is_shared, struct repeat *out)
+{
+    struct exec_ctx *ctx = w->ctx;
+    if (w->mask != UINT32_MAX || row->pattern_mask != UINT32_MAX)
+        return false;
+    if (i->flags & CODE_ADDRESS_32) {
+        const uint32_t *a = reg_at(w, i->a);
+        out->first = (uint32_t)(a[0] + (uint32_t)i->imm);
+        if (!distances_same_32(a, row))
+            return false;
+    } else {
+        const uint64_t *a = reg_at(w, i->a);
+        out->first = a[0] + (uint64_t)i->imm;
+        if (!distances_same_64(a, row))
+            return false;
+    }
+    if (!takes_phase(row, out->first, bytes, is_shared ? RULE_BANKS : RULE_SECTORS))
+        return false;
+    if (is_shared ? !pattern_inside(row, out->first, 0, ctx->shared_bytes, bytes)
+                  : !pattern_allocated(w, row, out->first, bytes))
+        return false;
+    out->base = is_shared ? ctx->shared : NULL;
+    if (!is_shared)
+        fetch_ahead(row, out->first);
+    add_pattern(row);
+    return true;
+}
+
+static inline bool may_repeat(const struct code_ins *i)
+{
+    return i->space == PTX_SPACE_GLOBAL || i->space == PTX_SPACE_SHARED || i->space == PTX_SPACE_CONST;
+}
+
+/* Bytes of the pattern's first lane; the others are row->pattern away. */
+static inline uint8_t *repeat_at(const struct repeat *r)
+{
+    return (uint8_t *)((uintptr_t)r->base + (uintptr_t)r->first);
+}
+
+static inline void gather_groups(uint32_t *d, const uint8_t *at, const struct mem_row *row)
+{
+    for (int g = 0; g < 32 / GROUP_LANES; g++) {
+        const uint8_t *from = at + row->pattern[g * GROUP_LANES];
+        uint32_t v;
+        if (row->group_rows >> g & 1) {
+            memcpy(d + (size_t)g * GROUP_LANES, from, 4 * GROUP_LANES);
+            continue;
+        }
+        memcpy(&v, from, 4);
+        for (int l = 0; l < GROUP_LANES; l++)
+            d[g * GROUP_LANES + l] = v;
+    }
+}
+
+/* One element of a vector, for all lanes; at: lane 0's. step: bytes of the whole vector. */
+static inline void gather_32(uint32_t *d, const uint8_t *at, const struct mem_row *row, uint32_t step)
+{
+    uint32_t v;
+    if (row->shape == SHAPE_SAME) {
+        memcpy(&v, at, 4);
+        LANES
+        d[l] = v;
+    } else if (row->shape == SHAPE_ROW && step == 4) {
+        memcpy(d, at, 128);
+    } else if (row->shape == SHAPE_GROUPS && step == 4) {
+        gather_groups(d, at, row);
+    } else if (row->shape == SHAPE_STEP) {
+        for (int l = 0; l < 32; l++)
+            memcpy(&d[l], at + (size_t)l * row->step, 4);
+    } else if (row->shape == SHAPE_ROW && step == 8) {
+        LANES
+        memcpy(&d[l], at + (size_t)l * 8, 4);
+    } else if (row->shape == SHAPE_ROW && step == 16) {
+        LANES
+        memcpy(&d[l], at + (size_t)l * 16, 4);
+    } else {
+        for (int l = 0; l < 32; l++)
+            memcpy(&d[l], at + row->pattern[l], 4);
+    }
+}
+
+static inline void gather_64(uint64_t *d, const uint8_t *at, const struct mem_row *row, uint32_t step)
+{
+    uint64_t v;
+    if (row->shape == SHAPE_SAME) {
+        memcpy(&v, at, 8);
+        LANES
+        d[l] = v;
+    } else if (row->shape == SHAPE_ROW && step == 8) {
+        memcpy(d, at, 256);
+    } else {
+        for (int l = 0; l < 32; l++)
+            memcpy(&d[l], at + row->pattern[l], 8);
+    }
+}
+
+static void gather_element(struct warp *w, const struct code_ins *i, uint32_t k, const uint8_t *at,
+                           const struct mem_row *row)
+{
+    uint32_t step = (uint32_t)i->bytes * i->vec;
+    uint64_t wide[32];
+    if (i->bytes == 4 && !(i->d_wide >> k & 1)) {
+        gather_32(reg_at(w, i->d[k]), at, row, step);
+        return;
+    }
+    if (i->bytes == 8) {
+        gather_64(reg_at(w, i->d[k]), at, row, step);
+        return;
+    }
+    for (int l = 0; l < 32; l++)
+        wide[l] = read_bytes(at + row->pattern[l], i->bytes, i->flags & CODE_SIGNED);
+    store_lanes(w, i, (int)k, wide);
+}
+
+static inline void scatter_32(const uint32_t *s, uint8_t *at, const struct mem_row *row, uint32_t step)
+{
+    if (row->shape == SHAPE_ROW && step == 4)
+        memcpy(at, s, 128);
+    else
+        for (int l = 0; l < 32; l++)
+            memcpy(at + row->pattern[l], &s[l], 4);
+}
+
+static void scatter_element(const struct warp *w, const struct code_ins *i, uint32_t k, uint8_t *at,
+                            const struct mem_row *row)
+{
+    const uint32_t *narrow = reg_at(w, i->s[k]);
+    const uint64_t *wide = reg_at(w, i->s[k]);
+    bool is_wide = i->s_wide >> k & 1;
+    if (i->bytes == 4 && !is_wide)
+        scatter_32(narrow, at, row, (uint32_t)i->bytes * i->vec);
+    else if (i->bytes == 8)
+        for (int l = 0; l < 32; l++)
+            memcpy(at + row->pattern[l], &wide[l], 8);
+    else
+        for (int l = 0; l < 32; l++) /* little endian: the low bytes come first */
+            memcpy(at + row->pattern[l], is_wide ? (const void *)&wide[l] : (const void *)&narrow[l], i->bytes);
+}
+
+/* Any load, the slow way: lane by lane. */
+__attribute__((noinline)) static void load_lanes(struct warp *w, const struct code_ins *i)
 {
     uint64_t addr[32];
     uint32_t mask = resolve_any(w, i, addr);
@@ -274,7 +655,7 @@ static void op_ld_any(struct warp *w, const struct code_ins *i)
             load_element(w, i, k, addr, mask);
 }
 
-static void op_st_any(struct warp *w, const struct code_ins *i)
+__attribute__((noinline)) static void store_each_lane(struct warp *w, const struct code_ins *i)
 {
     uint64_t addr[32];
     uint32_t mask = resolve_any(w, i, addr);
@@ -294,6 +675,31 @@ static void op_st_any(struct warp *w, const struct code_ins *i)
             memcpy(host(addr[l]) + offset, &v, i->bytes); /* little endian: the low bytes come first */
         }
     }
+}
+
+static void op_ld_any(struct warp *w, const struct code_ins *i)
+{
+    struct mem_row *row = &w->ctx->mem_rows[i->stat];
+    struct repeat r;
+    if (!may_repeat(i) || !repeats(w, i, row, (uint32_t)i->bytes * i->vec, i->space == PTX_SPACE_SHARED, &r)) {
+        load_lanes(w, i);
+        return;
+    }
+    for (uint32_t k = 0; k < i->vec; k++)
+        if (i->d[k] != CODE_NONE)
+            gather_element(w, i, k, repeat_at(&r) + (size_t)k * i->bytes, row);
+}
+
+static void op_st_any(struct warp *w, const struct code_ins *i)
+{
+    struct mem_row *row = &w->ctx->mem_rows[i->stat];
+    struct repeat r;
+    if (!may_repeat(i) || !repeats(w, i, row, (uint32_t)i->bytes * i->vec, i->space == PTX_SPACE_SHARED, &r)) {
+        store_each_lane(w, i);
+        return;
+    }
+    for (uint32_t k = 0; k < i->vec; k++)
+        scatter_element(w, i, k, repeat_at(&r) + (size_t)k * i->bytes, row);
 }
 
 /* Kernel parameters at a fixed offset: one value for all lanes. */
@@ -317,173 +723,46 @@ static void op_ld_param(struct warp *w, const struct code_ins *i)
     }
 }
 
-/* --- the usual shapes: 4-byte accesses of a full warp, side by side or all one address --- */
+/* --- 4-byte accesses, the usual ones: the general case without its questions --- */
 
-struct shape {
-    uint64_t first;
-    bool is_row, is_same;
-};
-
-static inline struct shape shape_64(const uint64_t *a, uint64_t off)
+static inline void load_b32(struct warp *w, const struct code_ins *i, bool is_shared)
 {
-    struct shape s;
-    uint64_t row = 0, same = 0;
-    uint64_t base = a[0];
-    LANES
-    {
-        uint64_t d = a[l] - base;
-        same |= d;
-        row |= d ^ (uint64_t)(4 * l);
-    }
-    s.first = base + off;
-    s.is_row = row == 0 && (s.first & 3) == 0;
-    s.is_same = same == 0 && (s.first & 3) == 0;
-    return s;
+    struct mem_row *row = &w->ctx->mem_rows[i->stat];
+    struct repeat r;
+    if (repeats(w, i, row, 4, is_shared, &r))
+        gather_32(reg_at(w, i->d[0]), repeat_at(&r), row, 4);
+    else
+        load_lanes(w, i);
 }
 
-static inline struct shape shape_32(const uint32_t *a, uint32_t off)
+static inline void store_b32(struct warp *w, const struct code_ins *i, bool is_shared)
 {
-    struct shape s;
-    uint32_t row = 0, same = 0;
-    uint32_t base = a[0];
-    LANES
-    {
-        uint32_t d = a[l] - base;
-        same |= d;
-        row |= d ^ (uint32_t)(4 * l);
-    }
-    s.first = (uint32_t)(base + off);
-    s.is_row = row == 0 && (s.first & 3) == 0;
-    s.is_same = same == 0 && (s.first & 3) == 0;
-    return s;
-}
-
-static inline void count_row(struct mem_row *row, uint64_t first)
-{
-    count_request(row, 32, 4);
-    row->sectors += ((first + 127) >> 5) - (first >> 5) + 1;
-    row->lines += ((first + 127) >> 7) - (first >> 7) + 1;
-    row->ideal += 4;
-    row->used_bytes += 128;
+    struct mem_row *row = &w->ctx->mem_rows[i->stat];
+    struct repeat r;
+    if (repeats(w, i, row, 4, is_shared, &r))
+        scatter_32(reg_at(w, i->s[0]), repeat_at(&r), row, 4);
+    else
+        store_each_lane(w, i);
 }
 
 static void op_ld_global_b32(struct warp *w, const struct code_ins *i)
 {
-    struct mem_row *row = &w->ctx->mem_rows[i->stat];
-    uint32_t *d = reg_at(w, i->d[0]);
-    if (w->mask == UINT32_MAX) {
-        struct shape s = shape_64(reg_at(w, i->a), (uint64_t)i->imm);
-        if (s.is_row && in_bounds(w, row, s.first, 128)) {
-            count_row(row, s.first);
-            memcpy(d, (const void *)(uintptr_t)s.first, 128);
-            return;
-        }
-        if (s.is_same && in_bounds(w, row, s.first, 4)) {
-            uint32_t v;
-            memcpy(&v, (const void *)(uintptr_t)s.first, 4);
-            count_request(row, 32, 4);
-            row->sectors++;
-            row->lines++;
-            row->ideal++;
-            row->used_bytes += 4;
-            LANES
-            d[l] = v;
-            return;
-        }
-    }
-    op_ld_any(w, i);
+    load_b32(w, i, false);
 }
 
 static void op_st_global_b32(struct warp *w, const struct code_ins *i)
 {
-    struct mem_row *row = &w->ctx->mem_rows[i->stat];
-    if (w->mask == UINT32_MAX) {
-        struct shape s = shape_64(reg_at(w, i->a), (uint64_t)i->imm);
-        if (s.is_row && in_bounds(w, row, s.first, 128)) {
-            count_row(row, s.first);
-            memcpy((void *)(uintptr_t)s.first, reg_at(w, i->s[0]), 128);
-            return;
-        }
-    }
-    op_st_any(w, i);
-}
-
-static inline struct shape shared_shape(const struct warp *w, const struct code_ins *i)
-{
-    return i->flags & CODE_ADDRESS_32 ? shape_32(reg_at(w, i->a), (uint32_t)i->imm)
-                                      : shape_64(reg_at(w, i->a), (uint64_t)i->imm);
-}
-
-static inline void count_shared_once(struct mem_row *row, const struct code_ins *i)
-{
-    /* 16 bytes from one address take two passes; 4 and 8 take one (analyzer/access.h) */
-    count_request(row, 32, i->count_bytes);
-    row->wavefronts += i->count_bytes == 16 ? 2 : 1;
-    row->wavefronts_ideal += i->count_bytes == 16 ? 2 : 1;
-}
-
-/* The pattern of the last time again, in bounds and aligned: count it and load. */
-static inline bool shared_repeats(struct warp *w, const struct code_ins *i, struct mem_row *row, uint32_t *d)
-{
-    const uint32_t *a = reg_at(w, i->a);
-    const uint8_t *shared = w->ctx->shared;
-    uint32_t off = (uint32_t)i->imm, base = a[0], differs = 0, all = 0, most = 0;
-    uint32_t at[32];
-    LANES
-    {
-        at[l] = a[l] + off;
-        differs |= (a[l] - base) ^ row->pattern[l];
-        all |= at[l];
-        most = at[l] > most ? at[l] : most;
-    }
-    if (differs != 0 || row->pattern_mask != UINT32_MAX || row->pattern_phase != ((base + off) & 127) ||
-        (all & 3) != 0 || (uint64_t)most + 4 > w->ctx->shared_bytes)
-        return false;
-    count_request(row, 32, i->count_bytes);
-    row->wavefronts += row->pattern_wavefronts;
-    row->wavefronts_ideal += row->pattern_wavefronts_ideal;
-    for (int l = 0; l < 32; l++)
-        memcpy(&d[l], shared + at[l], 4);
-    return true;
+    store_b32(w, i, false);
 }
 
 static void op_ld_shared_b32(struct warp *w, const struct code_ins *i)
 {
-    struct exec_ctx *ctx = w->ctx;
-    uint32_t *d = reg_at(w, i->d[0]);
-    if (w->mask == UINT32_MAX) {
-        struct shape s = shared_shape(w, i);
-        if (s.is_same && s.first < ctx->shared_bytes && ctx->shared_bytes - s.first >= 4) {
-            uint32_t v;
-            memcpy(&v, ctx->shared + s.first, 4);
-            count_shared_once(&ctx->mem_rows[i->stat], i);
-            LANES
-            d[l] = v;
-            return;
-        }
-        if (s.is_row && i->count_bytes == 4 && s.first < ctx->shared_bytes && ctx->shared_bytes - s.first >= 128) {
-            count_shared_once(&ctx->mem_rows[i->stat], i);
-            memcpy(d, ctx->shared + s.first, 128);
-            return;
-        }
-        if ((i->flags & CODE_ADDRESS_32) && shared_repeats(w, i, &ctx->mem_rows[i->stat], d))
-            return;
-    }
-    op_ld_any(w, i);
+    load_b32(w, i, true);
 }
 
 static void op_st_shared_b32(struct warp *w, const struct code_ins *i)
 {
-    struct exec_ctx *ctx = w->ctx;
-    if (w->mask == UINT32_MAX) {
-        struct shape s = shared_shape(w, i);
-        if (s.is_row && s.first < ctx->shared_bytes && ctx->shared_bytes - s.first >= 128) {
-            count_shared_once(&ctx->mem_rows[i->stat], i);
-            memcpy(ctx->shared + s.first, reg_at(w, i->s[0]), 128);
-            return;
-        }
-    }
-    op_st_any(w, i);
+    store_b32(w, i, true);
 }
 
 /* --- atomics --- */
@@ -543,11 +822,13 @@ static void op_atom(struct warp *w, const struct code_ins *i)
     uint64_t old[32] = {0};
     uint64_t addr[32];
     uint32_t mask;
+    pthread_mutex_t *lock = i->space == PTX_SPACE_SHARED ? NULL : w->ctx->atomic_lock; /* a block has one worker */
     lane_addresses(w, i, addr);
-    row->same_address += ws_access_same_address(addr, w->mask);
+    if (i->space == PTX_SPACE_GENERIC)
+        row->sum.same_address += ws_access_same_address(addr, w->mask); /* else with the pattern */
     mask = resolve_any(w, i, addr);
-    if (w->ctx->atomic_lock)
-        pthread_mutex_lock(w->ctx->atomic_lock);
+    if (lock)
+        pthread_mutex_lock(lock);
     for (uint32_t m = mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         uint64_t b = extend(lane_bits(w, i, 0, l), i->bytes, false);
@@ -557,8 +838,8 @@ static void op_atom(struct warp *w, const struct code_ins *i)
         v = atomic_result(i, old[l], b, c);
         memcpy(host(addr[l]), &v, i->bytes);
     }
-    if (w->ctx->atomic_lock)
-        pthread_mutex_unlock(w->ctx->atomic_lock);
+    if (lock)
+        pthread_mutex_unlock(lock);
     if ((i->flags & CODE_RETURNS) && i->d[0] != CODE_NONE)
         store_lanes(w, i, 0, old);
 }

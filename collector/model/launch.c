@@ -171,7 +171,7 @@ static void run_warp(struct warp *w)
 {
     struct exec_ctx *ctx = w->ctx;
     const struct code_block *blocks = ctx->code->blocks;
-    const struct code_ins *ins = ctx->code->ins;
+    const struct code_ins *run = ctx->code->run;
     for (;;) {
         const struct code_block *b;
         struct block_row *row;
@@ -194,7 +194,7 @@ static void run_warp(struct warp *w)
         ctx->budget -= b->counted;
         row->runs++;
         row->lanes += (uint32_t)__builtin_popcount(w->mask);
-        for (const struct code_ins *i = ins + b->first, *end = ins + b->end; i < end; i++)
+        for (const struct code_ins *i = run + b->run_first, *end = run + b->run_end; i < end; i++)
             i->fn(w, i);
         switch (b->kind) {
         case END_BRANCH:
@@ -331,7 +331,7 @@ static uint32_t thread_special(const struct exec_ctx *ctx, uint8_t special, uint
     }
 }
 
-/* Constants and what never changes for a warp of this launch. */
+/* Constants, what never changes for a warp of this launch, and what follows from them. */
 static void prepare_warp(struct warp *w)
 {
     const struct code *c = w->ctx->code;
@@ -344,6 +344,9 @@ static void prepare_warp(struct warp *w)
             for (uint32_t l = 0; l < 32; l++)
                 p[l] = thread_special(w->ctx, reg->special, w->index * 32 + l);
     }
+    w->mask = UINT32_MAX;
+    for (uint32_t k = 0; k < c->once_n; k++)
+        c->ins[c->once[k]].fn(w, &c->ins[c->once[k]]);
 }
 
 static void start_block(struct exec_ctx *ctx, uint64_t number)

@@ -8,8 +8,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGN 512u
+#define HUGE_BYTES (2u << 20)
 
 void memory_init(struct memory *memory, uint64_t limit)
 {
@@ -65,8 +67,10 @@ int memory_alloc(struct memory *memory, uint64_t bytes, uint64_t *addr)
     if (err)
         return err;
     rounded = (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
-    if (posix_memalign(&a.base, ALIGN, rounded) != 0)
+    if (posix_memalign(&a.base, rounded >= HUGE_BYTES ? HUGE_BYTES : ALIGN, rounded) != 0)
         return -WS_ENOMEM;
+    if (rounded >= HUGE_BYTES) /* scattered accesses wait for page tables otherwise; a refusal costs only time */
+        (void)madvise(a.base, rounded, MADV_HUGEPAGE);
     memset(a.base, 0, rounded);
     a.lo = (uint64_t)(uintptr_t)a.base;
     a.hi = a.lo + bytes;

@@ -35,18 +35,18 @@ static enum ws_model_kind kind_of(const struct code_ins *i, uint32_t generic_row
     }
 }
 
-static void add_memory(struct ws_model_memory *to, const struct mem_row *row)
+static void add_memory(struct ws_model_memory *to, const union mem_counts *sum)
 {
-    to->requests += row->requests;
-    to->lanes += row->lanes;
-    to->bytes += row->bytes;
-    to->used_bytes += row->used_bytes;
-    to->sectors += row->sectors;
-    to->ideal_sectors += row->ideal;
-    to->lines += row->lines;
-    to->wavefronts += row->wavefronts;
-    to->ideal_wavefronts += row->wavefronts_ideal;
-    to->same_address += row->same_address;
+    to->requests += sum->requests;
+    to->lanes += sum->lanes;
+    to->bytes += sum->bytes;
+    to->used_bytes += sum->used_bytes;
+    to->sectors += sum->sectors;
+    to->ideal_sectors += sum->ideal;
+    to->lines += sum->lines;
+    to->wavefronts += sum->wavefronts;
+    to->ideal_wavefronts += sum->wavefronts_ideal;
+    to->same_address += sum->same_address;
 }
 
 static void fill_row(struct ws_model_row *row, const struct code_ins *in, const struct exec_ctx *ctx,
@@ -90,15 +90,15 @@ static void add_rows(struct ws_model_result *r, const struct exec_ctx *ctx, cons
     for (uint32_t k = 0; k < rows; k++) {
         const struct mem_row *m = has_memory ? &ctx->mem_rows[in->stat + k] : NULL;
         struct ws_model_row one = row;
-        if (k > 0 && m->requests == 0)
+        if (k > 0 && m->sum.requests == 0)
             continue;
-        if (m && m->requests) {
+        if (m && m->sum.requests) {
             one.is_memory = true;
             one.kind = kind_of(in, k);
-            add_memory(&one.memory, m);
-            add_memory(&r->counts.memory[one.kind], m);
-            r->counts.memory_64b += in->count_bytes == 8 ? m->requests : 0;
-            r->counts.memory_128b += in->count_bytes == 16 ? m->requests : 0;
+            add_memory(&one.memory, &m->sum);
+            add_memory(&r->counts.memory[one.kind], &m->sum);
+            r->counts.memory_64b += in->count_bytes == 8 ? m->sum.requests : 0;
+            r->counts.memory_128b += in->count_bytes == 16 ? m->sum.requests : 0;
         }
         if (r->rows)
             r->rows[r->rows_n++] = one;

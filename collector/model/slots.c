@@ -66,6 +66,8 @@ static void block_sets(struct live *v, uint32_t b)
     uint64_t *use = v->use + (size_t)b * v->words, *def = v->def + (size_t)b * v->words;
     for (uint32_t k = c->blocks[b].first; k < block_end(&c->blocks[b]); k++) {
         uint32_t regs[12];
+        if (c->ins[k].fold != FOLD_RUNS)
+            continue;
         for (uint32_t n = code_reads(&c->ins[k], regs); n-- > 0;)
             if (!(def[regs[n] / 64] >> (regs[n] % 64) & 1))
                 use[regs[n] / 64] |= 1ull << (regs[n] % 64);
@@ -125,6 +127,8 @@ static void make_intervals(struct live *v, bool have_sets)
         }
         for (uint32_t k = c->blocks[b].first; k < end; k++) {
             uint32_t regs[12];
+            if (c->ins[k].fold != FOLD_RUNS)
+                continue;
             for (uint32_t n = code_reads(&c->ins[k], regs); n-- > 0;)
                 touch(v, regs[n], 2 * k);
             for (uint32_t n = code_writes(&c->ins[k], regs); n-- > 0;)
@@ -234,11 +238,12 @@ static int place_all(struct code *c, struct interval *sorted)
         at += (uint64_t)n * class_bytes[class] + 4;
         at = (at + 63) & ~63ull;
     }
-    for (uint32_t r = 0; r < c->regs_n; r++)
-        if (!is_virtual(c, r)) {
-            c->regs[r].offset = (uint32_t)at;
-            at += class_bytes[class_of(&c->regs[r])];
-        }
+    for (uint32_t class = 3; class -- > 0;) /* the wide ones first: all lie at multiples of their lane */
+        for (uint32_t r = 0; r < c->regs_n; r++)
+            if (!is_virtual(c, r) && class_of(&c->regs[r]) == class) {
+                c->regs[r].offset = (uint32_t)at;
+                at += class_bytes[class];
+            }
     err = at > (64u << 20) ? -WS_ELIMIT : 0;
     c->file_bytes = (uint32_t)at;
 out:

@@ -214,6 +214,48 @@ TEST(opcodes_give_what_ptx_says)
     check_lanes();
 }
 
+/* What a warp at once makes of sine, cosine and 2^x, against the library's, in units of the last place: lanes near and
+ * far, large, not finite. */
+static int64_t apart(uint32_t a, uint32_t b)
+{
+    int64_t x = a & 0x80000000u ? -(int64_t)(a & 0x7fffffffu) : (int64_t)a;
+    int64_t y = b & 0x80000000u ? -(int64_t)(b & 0x7fffffffu) : (int64_t)b;
+    return x > y ? x - y : y - x;
+}
+
+TEST(sine_cosine_and_powers_of_a_whole_warp)
+{
+    static const struct {
+        const char *op;
+        float (*of)(float);
+    } ops[] = {{"sin.approx.f32", sinf}, {"cos.approx.f32", cosf}, {"ex2.approx.f32", exp2f}};
+    static struct run r;
+    for (size_t k = 0; k < 3; k++) {
+        char body[128];
+        for (uint32_t l = 0; l < 1024; l++) /* 0 to 2 million and back down to 1e-6, both signs */
+            r.in[l] =
+                bits_of((l & 1 ? -1.0f : 1.0f) * (l < 512 ? 0.011f * (float)l * (float)(l + 1) : 3000.0f / (float)l));
+        r.in[1] = bits_of(INFINITY);
+        r.in[2] = bits_of(NAN);
+        r.in[3] = bits_of(3e6f);
+        r.in[4] = bits_of(-0.0f);
+        r.in[5] = bits_of(-3e38f);
+        r.in[6] = bits_of(1e-30f);
+        snprintf(body, sizeof body, "mov.b32 %%f1, %%r2; %s %%f2, %%f1; mov.b32 %%r3, %%f2;", ops[k].op);
+        run_ptx(kernel_text("", body, OUT32("%r3")), &r, 1, 1024);
+        REQUIRE(r.err == 0);
+        for (uint32_t l = 0; l < 1024; l++) {
+            float in, is;
+            memcpy(&in, &r.in[l], sizeof in);
+            memcpy(&is, &r.out[l], sizeof is);
+            if (isnan(ops[k].of(in)))
+                CHECK(isnan(is));
+            else
+                CHECK(apart(r.out[l], bits_of(ops[k].of(in))) <= 1);
+        }
+    }
+}
+
 TEST(the_plain_build_gives_the_same)
 {
     instruction_set = "base";
