@@ -42,12 +42,15 @@ static int run_kernels(char **text)
 {
     char program[WS_REFERENCE_PATH];
     char *arguments[] = {WS_REFERENCE_PROGRAM, COMMAND, NULL};
+    struct ws_progress progress;
     int ended = 0;
     int status = ws_reference_find(COMMAND, program);
     if (status != WS_EXIT_OK)
         return status;
     fprintf(stderr, "==WARPSIGHT== measuring the ceilings of this GPU: some seconds on an otherwise idle board\n");
-    status = ws_reference_run(COMMAND, program, arguments, false, text, &ended);
+    ws_progress_begin(&progress, "ceilings", "micro-kernels", false);
+    status = ws_reference_run(COMMAND, program, arguments, false, &progress, text, &ended);
+    ws_progress_end(&progress);
     if (status != WS_EXIT_OK)
         return status;
     if (ended == WS_REFERENCE_NO_GPU)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,8 +22,17 @@ int ws_reference_find(const char *command, char path[WS_REFERENCE_PATH])
     return ws_cli_failed(command, "%s is not there: it is built where nvcc is", WS_REFERENCE_PROGRAM);
 }
 
+/* The blanks in front of the output: see reference.h. */
+static void tell_steps(struct ws_progress *progress, const char *text)
+{
+    size_t steps = strspn(text, " ");
+    size_t done = strspn(text + steps, "\n");
+    if (steps > 0 && done > 0 && done - 1 <= steps && text[steps + done] == 0)
+        ws_progress_tell(progress, done - 1, steps, NULL);
+}
+
 /* All that fd gives, NUL-ended; NULL if it cannot be read or is longer than a megabyte. Free it. */
-static char *read_all(int fd)
+static char *read_all(int fd, struct ws_progress *progress)
 {
     char *text = malloc(OUTPUT_MAX + 1);
     size_t used = 0;
@@ -33,6 +43,8 @@ static char *read_all(int fd)
             n = 1;
         else if (n > 0)
             used += (size_t)n;
+        text[used] = 0;
+        tell_steps(progress, text);
     }
     if (!text || n != 0) {
         free(text);
@@ -63,8 +75,8 @@ static int wait_for(const char *command, const char *path, pid_t child, int *exi
     return WS_EXIT_OK;
 }
 
-int ws_reference_run(const char *command, const char *path, char *const arguments[], bool quiet, char **text,
-                     int *exit_status)
+int ws_reference_run(const char *command, const char *path, char *const arguments[], bool quiet,
+                     struct ws_progress *progress, char **text, int *exit_status)
 {
     int ends[2];
     pid_t child;
@@ -76,7 +88,7 @@ int ws_reference_run(const char *command, const char *path, char *const argument
     if (child == 0)
         become(path, arguments, ends[1], quiet);
     close(ends[1]);
-    *text = child > 0 ? read_all(ends[0]) : NULL;
+    *text = child > 0 ? read_all(ends[0], progress) : NULL;
     close(ends[0]);
     return wait_for(command, path, child, exit_status);
 }

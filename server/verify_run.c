@@ -23,7 +23,7 @@ static int list_of(const char *command, const char *program, cJSON **list)
     char *arguments[] = {WS_REFERENCE_PROGRAM, "list", "--json", NULL};
     char *text = NULL;
     int ended = 0;
-    int status = ws_reference_run(command, program, arguments, false, &text, &ended);
+    int status = ws_reference_run(command, program, arguments, false, NULL, &text, &ended);
     *list = text ? cJSON_Parse(text) : NULL;
     free(text);
     if (status == WS_EXIT_OK && (ended != 0 || !*list))
@@ -36,7 +36,7 @@ static int find_gpu(const char *command, const char *program)
     char *arguments[] = {WS_REFERENCE_PROGRAM, "run", SMALLEST, NULL};
     char *text = NULL;
     int ended = 0;
-    int status = ws_reference_run(command, program, arguments, true, &text, &ended);
+    int status = ws_reference_run(command, program, arguments, true, NULL, &text, &ended);
     free(text);
     if (status == WS_EXIT_OK && ended == WS_REFERENCE_NO_GPU)
         status = ws_cli_failed(command, "there is no GPU here: name a session that was recorded on one");

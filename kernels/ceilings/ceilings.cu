@@ -401,6 +401,13 @@ static bool better(const result &a, const result &b)
     return a.why.empty() && (!b.why.empty() || a.rate > b.rate);
 }
 
+/* How far it is, in what JSON does not mind: a blank a probe and a line end, then a line end a probe that is done. */
+static void tell_step()
+{
+    std::putchar('\n');
+    std::fflush(stdout);
+}
+
 int ceilings_main()
 {
     int device = 0, driver = 0, runtime = 0;
@@ -425,8 +432,12 @@ int ceilings_main()
     b.zero();
     ceiling_fill<<<c.sms * 8, THREADS>>>(c.a, c.bytes / 16);
     WS_CUDA(cudaGetLastError());
+    for (const ceiling_probe *probe = ceiling_probe::first(); probe; probe = probe->next)
+        std::putchar(' ');
+    tell_step();
     for (const ceiling_probe *probe = ceiling_probe::first(); probe; probe = probe->next) {
         const result r = measure(*probe, c);
+        tell_step();
         const auto at = best.find(probe->key);
         if (at == best.end()) {
             order.push_back(probe->key);

@@ -48,6 +48,25 @@ for text in '' 'not json' '{}' "{$device}" "{$device,\"ceilings\":[]}" '{"device
     if [ $code -eq 1 ] && grep -q 'warpsight ceilings: ' "$box/err"; then ok "refused: ${text:0:50}"; else bad "refused: ${text:0:50}" "$code $(cat "$box/err")"; fi
 done
 
+# How far it is, on a terminal: blanks before the JSON say so.
+{
+    printf '#!/bin/sh\nprintf "    \\n"\nfor i in 1 2 3 4; do sleep 0.25; echo; done\ncat <<"JSON"\n'
+    printf '%s\nJSON\n' "{$device,\"ceilings\":[{\"key\":\"dram_read\",\"rate\":4.3e12,\"method\":\"loads\"}]}"
+} >"$box/warpsight-kernels"
+python3 - "$W" "$box/seen" <<'PY' && grep -qE $'\r\x1b\\[Kceilings: 2 of 4 micro-kernels, [0-9.]+/s, [01] s left' "$box/seen" && "$W" ceilings --show --json | grep -q '"rate": 4300000000000' && ok "a terminal shows how far the measurement is" || bad "a terminal shows how far the measurement is" "$(head -c 400 "$box/seen" | cat -v)"
+import os, pty, subprocess, sys
+master, slave = pty.openpty()
+child = subprocess.Popen([sys.argv[1], "ceilings"], stdout=subprocess.DEVNULL, stderr=slave, env=dict(os.environ, TERM="xterm"))
+os.close(slave)
+seen = b""
+try:
+    while part := os.read(master, 4096):
+        seen += part
+except OSError: # the other side is closed
+    pass
+open(sys.argv[2], "wb").write(seen)
+sys.exit(child.wait())
+PY
 stand_in '' 77
 out=$("$W" ceilings 2>&1); code=$?
 if [ $code -eq 1 ] && printf '%s' "$out" | grep -q 'no GPU here'; then ok "no GPU is said"; else bad "no GPU is said" "$code $out"; fi
