@@ -242,9 +242,23 @@ void ws_wire_seal(uint8_t *out, uint16_t type, uint16_t flags, uint32_t length, 
     put_u32(out + 24, crc);
 }
 
+int ws_wire_peek_frame(struct ws_frame *frame, const uint8_t at[WS_WIRE_FRAME_BYTES])
+{
+    uint32_t payload = get_u32(at + 8);
+    if (get_u32(at) != WS_WIRE_MAGIC || payload > WS_WIRE_PAYLOAD_MAX)
+        return -WS_ECORRUPT;
+    frame->type = get_u16(at + 4);
+    frame->flags = get_u16(at + 6);
+    frame->length = payload;
+    frame->records = get_u32(at + 12);
+    frame->seq = get_u64(at + 16);
+    frame->payload = NULL;
+    return 0;
+}
+
 int ws_wire_get_frame(struct ws_frame *frame, const uint8_t *at, size_t length)
 {
-    uint32_t payload;
+    struct ws_frame seen;
     uint32_t crc;
     if (length < 4)
         return -WS_ESHORT;
@@ -252,20 +266,15 @@ int ws_wire_get_frame(struct ws_frame *frame, const uint8_t *at, size_t length)
         return -WS_ECORRUPT;
     if (length < WS_WIRE_FRAME_BYTES)
         return -WS_ESHORT;
-    payload = get_u32(at + 8);
-    if (payload > WS_WIRE_PAYLOAD_MAX)
+    if (ws_wire_peek_frame(&seen, at) != 0)
         return -WS_ECORRUPT;
-    if (length - WS_WIRE_FRAME_BYTES < payload)
+    if (length - WS_WIRE_FRAME_BYTES < seen.length)
         return -WS_ESHORT;
     crc = ws_crc32c(0, at, 24);
-    crc = ws_crc32c(crc, at + WS_WIRE_FRAME_BYTES, payload);
+    crc = ws_crc32c(crc, at + WS_WIRE_FRAME_BYTES, seen.length);
     if (crc != get_u32(at + 24))
         return -WS_ECORRUPT;
-    frame->type = get_u16(at + 4);
-    frame->flags = get_u16(at + 6);
-    frame->length = payload;
-    frame->records = get_u32(at + 12);
-    frame->seq = get_u64(at + 16);
+    *frame = seen;
     frame->payload = at + WS_WIRE_FRAME_BYTES;
     return 0;
 }

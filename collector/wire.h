@@ -95,6 +95,10 @@ struct ws_frame {
 /* Write the header for a payload that already lies at out + WS_WIRE_FRAME_BYTES. */
 void ws_wire_seal(uint8_t *out, uint16_t type, uint16_t flags, uint32_t length, uint32_t records, uint64_t seq);
 
+/* What the header of a frame says, from its first WS_WIRE_FRAME_BYTES alone; payload is NULL and no checksum is asked.
+ * 0, or -WS_ECORRUPT. */
+int ws_wire_peek_frame(struct ws_frame *frame, const uint8_t at[WS_WIRE_FRAME_BYTES]);
+
 /* Look at the frame at at[length]: 0 and *frame; -WS_ESHORT when it is not all there yet;
  * -WS_ECORRUPT when magic, length or checksum are wrong. */
 int ws_wire_get_frame(struct ws_frame *frame, const uint8_t *at, size_t length);

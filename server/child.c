@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,9 +107,26 @@ static int read_report(int fd)
     return n == (ssize_t)sizeof err ? err : 0;
 }
 
-static int wait_for(pid_t pid)
+/* Until the program has ended. */
+static void look_on(pid_t pid, const struct ws_child_watch *watch)
+{
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    int ended = 0;
+    if (end.fd < 0)
+        return;
+    while (ended == 0 || (ended < 0 && errno == EINTR)) {
+        ended = poll(&end, 1, watch->every_ms);
+        if (ended == 0)
+            watch->look(watch->user);
+    }
+    close(end.fd);
+}
+
+static int wait_for(pid_t pid, const struct ws_child_watch *watch)
 {
     int status = 0;
+    if (watch)
+        look_on(pid, watch);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return 0;
@@ -115,6 +134,12 @@ static int wait_for(pid_t pid)
 }
 
 int ws_child_run(char *const argv[], const struct ws_child_variable *variables, size_t count, struct ws_child_end *out)
+{
+    return ws_child_run_watched(argv, variables, count, NULL, out);
+}
+
+int ws_child_run_watched(char *const argv[], const struct ws_child_variable *variables, size_t count,
+                         const struct ws_child_watch *watch, struct ws_child_end *out)
 {
     struct signals signals;
     struct ws_child_end end = {0};
@@ -141,7 +166,7 @@ int ws_child_run(char *const argv[], const struct ws_child_variable *variables, 
     divert_signals(&signals);
     exec_errno = read_report(pipe_fd[0]);
     close(pipe_fd[0]);
-    status = wait_for(end.pid);
+    status = wait_for(end.pid, exec_errno == 0 ? watch : NULL);
     end.ended_ns = now_ns();
     child_pid = 0; /* the number may be another process's from here on */
     restore_signals(&signals);

@@ -30,4 +30,13 @@ struct ws_child_end {
  *   thread     one at a time, from a process without other threads                                          */
 int ws_child_run(char *const argv[], const struct ws_child_variable *variables, size_t count, struct ws_child_end *out);
 
+/* Somebody who is called now and then while the program runs; on a kernel before 5.3 never. */
+struct ws_child_watch {
+    int every_ms;
+    void (*look)(void *user);
+    void *user;
+};
+int ws_child_run_watched(char *const argv[], const struct ws_child_variable *variables, size_t count,
+                         const struct ws_child_watch *watch, struct ws_child_end *out);
+
 #endif

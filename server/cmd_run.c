@@ -19,6 +19,7 @@
 #include "report.h"
 #include "run_model.h"
 #include "run_options.h"
+#include "run_watch.h"
 #include "target.h"
 
 #include <dlfcn.h>
@@ -516,6 +517,19 @@ static void show(struct run *r)
         r->end.status = WS_RUN_NO_KERNELS;
 }
 
+/* On a terminal a long run says now and then what it has recorded; the model's launches tell themselves. */
+static int run_program(struct run *r)
+{
+    static struct ws_run_watch watch;
+    struct ws_child_watch look = {.every_ms = 1000, .look = ws_run_watch_look, .user = &watch};
+    int err;
+    ws_run_watch_begin(&watch, r->spool, r->token);
+    err = ws_child_run_watched(r->options.program, r->variable, r->variable_count,
+                               watch.out && !r->options.is_model ? &look : NULL, &r->end);
+    ws_run_watch_end(&watch);
+    return err;
+}
+
 int ws_cmd_run(int argc, char **argv)
 {
     static struct run r; /* paths: 60 KiB */
@@ -532,7 +546,7 @@ int ws_cmd_run(int argc, char **argv)
         return status;
     set_variables(&r);
     fflush(NULL); /* nothing of ours may come out of the program */
-    err = ws_child_run(r.options.program, r.variable, r.variable_count, &r.end);
+    err = run_program(&r);
     if (err != 0) {
         (void)ws_cli_failed("run", "%s: %s", r.options.program[0], strerror(errno));
         return err == -WS_ENOENT ? WS_RUN_NOT_FOUND : err == -WS_EPERM ? WS_RUN_NOT_EXECUTABLE : WS_RUN_FAILED;

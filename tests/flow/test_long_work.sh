@@ -94,4 +94,17 @@ on_terminal d "$W" import "$scratch/long.csv" >"$scratch/seen"
 shows ".*: $size of $size, $size/s(, [0-9]+ s left)?" "so does a long CSV of Nsight Compute"
 on_terminal d "$W" import "$scratch/long.sqlite" >"$scratch/seen"
 shows ".*: [0-9]+ of [0-9]+ rows, [0-9.,]+ ?[kM]?/s(, [0-9]+ s left)?|storing: $size of $size, $size/s(, [0-9]+ s left)?" "and a long database of Nsight Systems, by rows"
+
+# A program that runs on: lines now and then, in a terminal only, and the program's own output as it is.
+fake="$B/fake"
+if [ -n "${SAN:-}" ] || [ ! -x "$fake/fake_app" ]; then
+    echo "SKIP a long run: no fake CUPTI in this build"
+else
+    printf '#!/bin/sh\nexec %s/fake_app steady 4500\n' "$PWD/$fake" >"$scratch/app" && chmod +x "$scratch/app"
+    WARPSIGHT_CUPTI="$PWD/$fake" on_terminal e "$W" run --set trace "$scratch/app" >"$scratch/seen" & running=$!
+    WARPSIGHT_DB="$scratch/f" WARPSIGHT_CUPTI="$PWD/$fake" "$W" run --set trace "$scratch/app" >/dev/null 2>"$scratch/piped"
+    wait $running
+    grep -qE '^==WARPSIGHT== [5-9] s: [0-9]+ launches traced \([0-9.e+]+/s\), 0 measured, in 1 process so far' "$scratch/seen" && ! grep -q 'so far' "$scratch/piped"
+    result $? "a long run says after five seconds what it has recorded, and in a pipe nothing: $(grep -c 'so far' "$scratch/seen") lines"
+fi
 exit $status
