@@ -28,6 +28,18 @@ const struct ws_limits *rt_limits(void)
     return device.limits;
 }
 
+/* The model's frames are larger than a GPU's: no less than its own default. */
+size_t rt_stack_bytes(void)
+{
+    size_t n = device.limit[RT_LIMIT_STACK];
+    return n > WS_MODEL_STACK_BYTES ? n : WS_MODEL_STACK_BYTES;
+}
+
+size_t rt_heap_bytes(void)
+{
+    return device.limit[RT_LIMIT_HEAP];
+}
+
 static int rt_clock_khz(void)
 {
     return device.clock_khz;
@@ -78,6 +90,8 @@ bool rt_device_init(const char *wanted, struct ws_emit_device *out)
     p->major = (int)board.cc_major;
     p->minor = (int)board.cc_minor;
     p->multiProcessorCount = (int)board.sms;
+    p->cooperativeLaunch = 1;
+    p->clusterLaunch = p->major >= 9;
     p->l2CacheSize = (int)out->l2_bytes;
     device.clock_khz = (int)(out->sm_clock_hz / 1000);
     device.limits = ws_gpus_limits(board.cc_major, board.cc_minor);

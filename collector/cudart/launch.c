@@ -63,6 +63,10 @@ static int code_of_fatal(enum ws_model_fatal fatal)
         return RT_ErrorAssert;
     case WS_MODEL_FATAL_TRAP:
         return RT_ErrorLaunchFailure;
+    case WS_MODEL_FATAL_CALL:
+        return RT_ErrorInvalidPc;
+    case WS_MODEL_FATAL_STACK:
+        return RT_ErrorHardwareStackError;
     case WS_MODEL_FATAL_HANG:
         return RT_ErrorLaunchTimeout;
     default:
@@ -124,6 +128,10 @@ int rt_launch_run(const struct rt_work *w)
     struct ws_model_launch launch = {.grid = {w->grid.x, w->grid.y, w->grid.z},
                                      .block = {w->block.x, w->block.y, w->block.z},
                                      .dynamic_smem_bytes = (uint32_t)w->dynamic_smem,
+                                     .is_cooperative = w->is_cooperative,
+                                     .cluster = {w->cluster[0], w->cluster[1], w->cluster[2]},
+                                     .stack_bytes = (uint32_t)rt_stack_bytes(),
+                                     .heap_bytes = rt_heap_bytes(),
                                      .params = w->params,
                                      .params_bytes = w->params_bytes,
                                      .print = rt_print,
@@ -215,8 +223,34 @@ static int refuse(const char *call, const struct rt_work *w, int code, const cha
     return rt_fail(code, call, "%.120s: %s", w->function->name, error);
 }
 
+int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *symbol, int threads,
+                                                  size_t dynamic); /* NOLINT */
+
+/* How a launch differs from <<<…>>>. */
+struct manner {
+    bool is_cooperative;
+    unsigned cluster[3];
+};
+
+/* A cooperative grid has to be resident at once: of shared memory, registers and threads there is so much. */
+static int check_resident(const struct rt_work *w, char *error)
+{
+    int blocks = 0;
+    uint64_t most, wanted = (uint64_t)w->grid.x * w->grid.y * w->grid.z;
+    if (!w->is_cooperative || cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->function->stub,
+                                                                            (int)(w->block.x * w->block.y * w->block.z),
+                                                                            w->dynamic_smem) != RT_Success)
+        return RT_Success;
+    most = (uint64_t)blocks * (uint64_t)rt_device()->multiProcessorCount;
+    if (wanted <= most)
+        return RT_Success;
+    snprintf(error, WS_MODEL_ERROR_BYTES, "%llu blocks; %llu can be resident at once", (unsigned long long)wanted,
+             (unsigned long long)most);
+    return RT_ErrorCooperativeLaunchTooLarge;
+}
+
 static int launch(const char *call, const void *symbol, struct rt_dim3 grid, struct rt_dim3 block, void **arguments,
-                  size_t dynamic, void *stream)
+                  size_t dynamic, void *stream, const struct manner *manner)
 {
     struct rt_work w = {.kind = RT_WORK_LAUNCH, .call = call, .grid = grid, .block = block, .dynamic_smem = dynamic};
     char error[WS_MODEL_ERROR_BYTES] = "";
@@ -228,7 +262,12 @@ static int launch(const char *call, const void *symbol, struct rt_dim3 grid, str
         rt_launch_failed(RT_ErrorInvalidDeviceFunction);
         return rt_fail(RT_ErrorInvalidDeviceFunction, call, "not a kernel of this program");
     }
+    w.is_cooperative = manner && manner->is_cooperative;
+    if (manner)
+        memcpy(w.cluster, manner->cluster, sizeof w.cluster);
     code = check_shape(&w, error);
+    if (code == RT_Success)
+        code = check_resident(&w, error);
     if (code == RT_Success)
         code = pack_params(&w, arguments, error);
     if (code != RT_Success) {
@@ -245,7 +284,7 @@ static int launch(const char *call, const void *symbol, struct rt_dim3 grid, str
 RT_API(__cudaLaunchKernel, void *kernel, struct rt_dim3 grid, struct rt_dim3 block, void **arguments, size_t dynamic,
        void *stream)
 {
-    return launch("a launch", kernel, grid, block, arguments, dynamic, stream);
+    return launch("a launch", kernel, grid, block, arguments, dynamic, stream, NULL);
 }
 RT_ALSO(__cudaLaunchKernel, __cudaLaunchKernel_ptsz);
 /* NOLINTEND(bugprone-reserved-identifier) */
@@ -253,25 +292,32 @@ RT_ALSO(__cudaLaunchKernel, __cudaLaunchKernel_ptsz);
 RT_API(cudaLaunchKernel, const void *symbol, struct rt_dim3 grid, struct rt_dim3 block, void **arguments,
        size_t dynamic, void *stream)
 {
-    return launch("cudaLaunchKernel", symbol, grid, block, arguments, dynamic, stream);
+    return launch("cudaLaunchKernel", symbol, grid, block, arguments, dynamic, stream, NULL);
 }
 RT_ALSO(cudaLaunchKernel, cudaLaunchKernel_ptsz);
+
+RT_API(cudaLaunchCooperativeKernel, const void *symbol, struct rt_dim3 grid, struct rt_dim3 block, void **arguments,
+       size_t dynamic, void *stream)
+{
+    static const struct manner cooperative = {true, {0, 0, 0}};
+    return launch("cudaLaunchCooperativeKernel", symbol, grid, block, arguments, dynamic, stream, &cooperative);
+}
+RT_ALSO(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz);
 
 RT_API(cudaLaunchKernelExC, const struct rt_launch_config *config, const void *symbol, void **arguments)
 {
     static const int cluster = 4, cooperative = 2; /* cudaLaunchAttributeID */
+    struct manner manner = {false, {0, 0, 0}};
     for (unsigned k = 0; k < config->numAttrs; k++) {
         int id, value[3];
         memcpy(&id, (const char *)config->attrs + 72 * (size_t)k, sizeof id);
         memcpy(value, (const char *)config->attrs + 72 * (size_t)k + 8, sizeof value);
-        if ((id == cluster && (value[0] > 1 || value[1] > 1 || value[2] > 1)) || (id == cooperative && value[0])) {
-            (void)rt_enter();
-            rt_launch_failed(RT_ErrorNotSupported);
-            return rt_fail(RT_ErrorNotSupported, "cudaLaunchKernelEx", "the model has no %s",
-                           id == cluster ? "clusters" : "grid-wide synchronisation");
-        }
+        if (id == cluster)
+            for (int d = 0; d < 3; d++)
+                manner.cluster[d] = value[d] < 1 ? 1u : (unsigned)value[d];
+        manner.is_cooperative |= id == cooperative && value[0];
     }
     return launch("cudaLaunchKernelEx", symbol, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
-                  config->stream);
+                  config->stream, &manner);
 }
 RT_ALSO(cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz);

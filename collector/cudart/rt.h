@@ -58,6 +58,8 @@ struct ws_model *rt_memory(void);
 uint32_t rt_threads(void);
 uint64_t rt_max_instructions(void);
 unsigned rt_checks(void); /* enum ws_model_check */
+/* cudaDeviceSetLimit: bytes of a thread's stack, of the heap of kernels. */
+size_t rt_stack_bytes(void), rt_heap_bytes(void);
 
 /* --- output.c --- */
 
@@ -139,7 +141,9 @@ struct rt_work {
     struct rt_function *function;
     struct rt_dim3 grid, block;
     size_t dynamic_smem;
-    void *params; /* heap, owned */
+    bool is_cooperative;
+    unsigned cluster[3]; /* 0 = as the kernel says */
+    void *params;        /* heap, owned */
     size_t params_bytes;
     /* copy and fill: height rows of width bytes; depth slices of to_slice, from_slice bytes */
     void *to;

@@ -12,9 +12,14 @@
 static void mark_leaders(const struct code *c, const struct code_flow *flow, uint8_t *leader)
 {
     leader[0] = 1;
+    for (uint32_t f = 0; f < c->functions_n; f++)
+        leader[c->functions[f].entry] = 1;
     for (uint32_t k = 0; k < c->ins_n; k++) {
         if (flow[k].kind == END_FALL)
             continue;
+        if (flow[k].kind == END_CALL ||
+            flow[k].kind == END_CLUSTER) /* may run again: nothing else of the text with it */
+            leader[k] = 1;
         if (k + 1 < c->ins_n)
             leader[k + 1] = 1;
         if (flow[k].kind == END_BRANCH)
@@ -69,6 +74,8 @@ static int make_blocks(struct code *c, const struct code_flow *flow)
         fill_block(c, flow, block_of, &c->blocks[b], end);
         k = end;
     }
+    for (uint32_t f = 0; f < c->functions_n; f++)
+        c->functions[f].entry = block_of[c->functions[f].entry];
     err = 0;
 out:
     free(leader);
@@ -82,11 +89,11 @@ static uint32_t successors(const struct code *c, uint32_t b, uint32_t out[2])
     const struct code_block *block = &c->blocks[b];
     uint32_t exit_node = c->blocks_n;
     uint32_t next = block->next == CODE_NONE ? exit_node : block->next;
-    if (block->kind == END_FALL || block->kind == END_BARRIER) {
+    if (block->kind != END_BRANCH && block->kind != END_EXIT && block->kind != END_RETURN) {
         out[0] = next;
         return 1;
     }
-    out[0] = block->kind == END_EXIT ? exit_node : block->target;
+    out[0] = block->kind == END_BRANCH ? block->target : exit_node;
     out[1] = next;
     return block->guard == CODE_NONE ? 1 : 2;
 }

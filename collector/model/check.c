@@ -9,7 +9,7 @@ static bool is_checked(const struct code_ins *i)
 {
     bool is_access = i->op == OP_ld_any || i->op == OP_st_any || i->op == OP_ld_global_b32 ||
                      i->op == OP_st_global_b32 || i->op == OP_ld_shared_b32 || i->op == OP_st_shared_b32 ||
-                     i->op == OP_atom || i->op == OP_cp_async || i->op == OP_ldmatrix;
+                     i->op == OP_atom || i->op == OP_cp_async || i->op == OP_ldmatrix || i->op == OP_stmatrix;
     return is_access && (i->space == PTX_SPACE_GENERIC || i->space == PTX_SPACE_GLOBAL || i->space == PTX_SPACE_SHARED);
 }
 
@@ -18,6 +18,9 @@ uint32_t check_redirect(struct code *code, const exec_fn *table)
     uint32_t granule = 4;
     for (uint32_t k = 0; k < code->run_n; k++) {
         struct code_ins *i = &code->run[k];
+        bool is_wmma = i->op == OP_wmma_load || i->op == OP_wmma_store; /* looks itself, access by access */
+        if (is_wmma && i->bytes < granule)
+            granule = i->bytes;
         if (!is_checked(i))
             continue;
         if (i->space != PTX_SPACE_GLOBAL && i->bytes < granule)

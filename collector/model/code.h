@@ -99,10 +99,104 @@ struct code_ins {
     uint32_t line; /* of the PTX text */
     uint32_t source_line;
     uint32_t source_file;
+    uint32_t wide; /* of code->wide: registers beyond d and s, or CODE_NONE */
     struct ptx_name opcode;
 };
 
-enum code_end { END_FALL, END_BRANCH, END_EXIT, END_BARRIER, END_INDEXED };
+/* Registers of matrix instructions; as in an instruction, numbers first and offsets later. */
+#define WIDE_D 8
+#define WIDE_S 24
+enum code_matrix_type {
+    MATRIX_F16,
+    MATRIX_BF16,
+    MATRIX_TF32,
+    MATRIX_F64,
+    MATRIX_E4M3,
+    MATRIX_E5M2,
+    MATRIX_S8,
+    MATRIX_U8,
+    MATRIX_S4,
+    MATRIX_U4,
+    MATRIX_B1,
+    MATRIX_F32,
+    MATRIX_S32
+};
+
+/* Operations of the tensor cores, as the metrics catalogue tells them apart. */
+enum code_tensor {
+    TENSOR_FP16_ACC16,
+    TENSOR_FP16_ACC32,
+    TENSOR_BF16,
+    TENSOR_TF32,
+    TENSOR_FP64,
+    TENSOR_FP8_ACC16,
+    TENSOR_FP8_ACC32,
+    TENSOR_INT8,
+    TENSOR_INT4,
+    TENSOR_INT1,
+    TENSOR_COUNT
+};
+
+struct code_matrix {
+    uint16_t m, n, k;
+    uint8_t a, b, c, d;    /* enum code_matrix_type; a: also of wmma.load and wmma.store */
+    uint8_t a_n, b_n, c_n; /* registers */
+    uint8_t count;         /* enum code_tensor */
+    uint8_t bits;          /* wmma.load, wmma.store: of an element */
+    char part;             /* the same: a, b or c */
+    bool is_wmma, is_column, saturates, is_and;
+};
+
+struct code_wide {
+    uint32_t d[WIDE_D], s[WIDE_S];
+    uint8_t d_n, s_n;
+    struct code_matrix matrix;
+};
+
+/* mbarrier: type2 of the instruction. */
+enum code_mbarrier {
+    MBARRIER_INIT,
+    MBARRIER_INVAL,
+    MBARRIER_ARRIVE,
+    MBARRIER_DROP,
+    MBARRIER_EXPECT,
+    MBARRIER_COMPLETE,
+    MBARRIER_TEST,
+    MBARRIER_TRY,
+    MBARRIER_PENDING
+};
+
+/* An address in the shared memory of a block of the cluster: its rank plus 1, above the offset; 0: the block's own. */
+#define CLUSTER_SHIFT 24
+#define CLUSTER_OFFSET 0xffffffull
+
+/* END_CALL: a function that is not inlined; END_RETURN: its end; END_CLUSTER: barrier.cluster.wait. */
+enum code_end { END_FALL, END_BRANCH, END_EXIT, END_BARRIER, END_CALL, END_RETURN, END_CLUSTER };
+
+/* Bytes of local memory that a call copies: from the caller's frame to the callee's, or back. */
+struct code_copy {
+    uint32_t from, to, bytes;
+};
+
+/* A call; its number is imm of the instruction. */
+struct code_call {
+    uint32_t function; /* of code->functions; CODE_NONE: the address is in s[0] */
+    uint32_t form;     /* functions that can be called so have the same one */
+    uint32_t copies;   /* of code->copies: return values (to the caller), then parameters */
+    uint32_t rets_n, params_n;
+};
+
+/* A device function that is not inlined: recursive, called by its address, or too deep in calls. */
+struct code_function {
+    uint32_t number; /* of module->funcs */
+    uint32_t form;
+    uint32_t entry; /* instruction; once cfg.c has run: block */
+    uint64_t frame_bytes;
+};
+
+/* The address of a function of the module: far outside any address a process can have. */
+#define FUNCTION_WINDOW (3ull << 56)
+#define FUNCTION_STEP 16u
 
 struct code_block {
     uint32_t first, end;         /* instructions [first, end), the ending one apart */
@@ -147,9 +241,32 @@ enum code_special {
     SR_CLOCK,
     SR_DYNAMIC_SMEM,
     SR_TOTAL_SMEM,
+    SR_ENVREG1, /* the grid's workspace, high and low half */
+    SR_ENVREG2,
+    SR_RESERVED_BEGIN,
+    SR_RESERVED_END,
+    SR_RESERVED_CAP,
+    SR_CLUSTERID_X,
+    SR_CLUSTERID_Y,
+    SR_CLUSTERID_Z,
+    SR_NCLUSTERID_X,
+    SR_NCLUSTERID_Y,
+    SR_NCLUSTERID_Z,
+    SR_CLUSTER_CTAID_X,
+    SR_CLUSTER_CTAID_Y,
+    SR_CLUSTER_CTAID_Z,
+    SR_CLUSTER_CTARANK,
+    SR_CLUSTER_NCTAID_X,
+    SR_CLUSTER_NCTAID_Y,
+    SR_CLUSTER_NCTAID_Z,
+    SR_CLUSTER_NCTARANK,
+    SR_IS_CLUSTER,
     SR_ZERO,
     SR_ONE,
 };
+
+/* Shared memory that CUDA keeps for itself, where a kernel asks where it lies. */
+#define RESERVED_SMEM 1024u
 
 struct code_reg {
     uint8_t kind;
@@ -187,7 +304,19 @@ struct code {
     uint32_t fixups_n;
     uint32_t stats_n; /* rows of memory statistics */
     uint32_t guarded_n;
-    uint64_t local_bytes; /* per thread, call frames included */
+    struct code_wide *wide;
+    uint32_t wide_n;
+    struct code_function *functions;
+    uint32_t functions_n;
+    uint32_t *function_of; /* [module->funcs_n] number in functions + 1, 0 = none; NULL: there are none */
+    struct code_call *calls;
+    uint32_t calls_n;
+    struct code_copy *copies;
+    uint32_t copies_n;
+    uint32_t saved_bytes; /* of the register file: what a call has to keep */
+    uint64_t local_bytes; /* per thread: the kernel's own, inlined calls included; frames of other calls lie behind */
+    uint64_t stack_bytes; /* those frames, 0 = no such call; set at launch */
+    bool uses_reserved_smem, uses_cluster, uses_heap, uses_mapa;
     uint64_t static_smem; /* bytes, without dynamic */
     uint64_t param_bytes;
     uint32_t *param_offset; /* [func->params_n] */
@@ -195,6 +324,20 @@ struct code {
     uint32_t merged_loads;  /* shared loads taken into wider ones */
     char refusal[256];
 };
+
+/* Special registers whose value a warp gets anew with each block. */
+static inline bool code_differs_by_block(uint8_t special)
+{
+    return (special >= SR_CTAID_X && special <= SR_CTAID_Z) ||
+           (special >= SR_CLUSTERID_X && special <= SR_CLUSTERID_Z) ||
+           (special >= SR_CLUSTER_CTAID_X && special <= SR_CLUSTER_CTARANK);
+}
+
+/* Local memory of a thread, from lane to lane. */
+static inline uint64_t code_local(const struct code *code)
+{
+    return code->local_bytes + code->stack_bytes;
+}
 
 /* Decode one kernel for the given table of handlers (exec_table()).
  * merges: shared loads as ptxas would join them. On a refusal the code is still returned with refusal set.
@@ -219,8 +362,11 @@ int fold_code(struct code *code);
 int fold_finish(struct code *code);
 /* Registers become byte offsets; live ranges that do not overlap share them. */
 int slots_assign(struct code *code);
-/* Which registers an instruction reads and writes, in order; returns how many (at most 12). */
-uint32_t code_reads(const struct code_ins *in, uint32_t out[12]);
-uint32_t code_writes(const struct code_ins *in, uint32_t out[12]);
+/* Which registers an instruction reads and writes, in order; returns how many. */
+#define CODE_REGS_MAX (6 + WIDE_S + 4 + WIDE_D)
+uint32_t code_reads(const struct code *code, const struct code_ins *in, uint32_t out[CODE_REGS_MAX]);
+uint32_t code_writes(const struct code *code, const struct code_ins *in, uint32_t out[CODE_REGS_MAX]);
+/* The function at an address that a kernel calls with this form; CODE_NONE: there is none. */
+uint32_t code_function_at(const struct code *code, uint64_t address, uint32_t form);
 
 #endif

@@ -51,7 +51,13 @@ static void tell(struct exec_ctx *ctx, double now)
 bool watch_allows(struct exec_ctx *ctx, uint32_t needed)
 {
     struct watch *watch = ctx->watch;
-    uint64_t more = ctx->budget_left < SLICE ? ctx->budget_left : SLICE;
+    uint64_t more;
+    if (ctx->given_back) { /* by a warp that waits */
+        atomic_fetch_sub(&watch->instructions, ctx->given_back);
+        ctx->budget_left += ctx->budget_left == UINT64_MAX ? 0 : ctx->given_back;
+        ctx->given_back = 0;
+    }
+    more = ctx->budget_left < SLICE ? ctx->budget_left : SLICE;
     double now = wall_s();
     if (!ctx->stop)
         tell(ctx, now);
@@ -66,7 +72,7 @@ bool watch_allows(struct exec_ctx *ctx, uint32_t needed)
     }
     atomic_fetch_add(&watch->instructions, more);
     ctx->budget += more;
-    ctx->budget_left -= more;
+    ctx->budget_left -= ctx->budget_left == UINT64_MAX ? 0 : more;
     return true;
 }
 
@@ -92,6 +98,7 @@ struct worker {
     struct exec_ctx ctx;
     const struct sample *sample; /* NULL: all blocks, in order */
     struct tally *tally;
+    struct team *team; /* NULL: blocks run one by one */
     pthread_t thread;
     bool is_running;
 };
@@ -177,17 +184,23 @@ static void *work(void *arg)
 {
     struct worker *me = arg;
     struct watch *watch = me->ctx.watch;
+    uint32_t blocks_at_once = me->team ? me->team->n : 1;
     for (;;) {
         uint64_t place = atomic_fetch_add(&watch->next, 1);
         uint32_t stratum = 0;
         if (place >= watch->end || me->ctx.stop || atomic_load(&watch->stop))
             return NULL;
-        launch_block(&me->ctx, me->sample ? sample_block(me->sample, place, &stratum) : place);
+        if (me->team)
+            launch_team(me->team, place);
+        else
+            launch_block(&me->ctx, me->sample ? sample_block(me->sample, place, &stratum) : place);
+        if (me->team)
+            me->ctx.stop = atomic_load(&watch->stop);
         if (me->sample)
             note_block(me, stratum);
         if (!me->ctx.stop) {
-            me->ctx.blocks_run++;
-            atomic_fetch_add(&watch->blocks_done, 1);
+            me->ctx.blocks_run += blocks_at_once;
+            atomic_fetch_add(&watch->blocks_done, blocks_at_once);
         }
     }
 }
@@ -211,6 +224,45 @@ static struct tally *make_tally(const struct code *c)
         return t;
     free_tally(t);
     return NULL;
+}
+
+static void free_team(struct team *t)
+{
+    for (uint32_t k = 0; t && t->members && k < t->n; k++)
+        launch_free_ctx(&t->members[k]);
+    if (t) {
+        free(t->members);
+        free(t->phases);
+    }
+    free(t);
+}
+
+/* Blocks that are resident together: n of them, cluster by cluster. */
+static int make_team(struct worker *me, const struct exec_ctx *like, struct watch *watch, uint32_t n,
+                     pthread_mutex_t *lock)
+{
+    struct team *t = me->team = calloc(1, sizeof *t);
+    int err = t ? 0 : -WS_ENOMEM;
+    if (err)
+        return err;
+    t->cluster_n = like->cluster[0] * like->cluster[1] * like->cluster[2];
+    t->members = calloc(n, sizeof *t->members);
+    t->phases = calloc(n / t->cluster_n + 1, sizeof *t->phases);
+    if (!t->members || !t->phases)
+        return -WS_ENOMEM;
+    t->budget_left = me->ctx.budget_left;
+    for (; t->n < n && !err; t->n++) {
+        struct exec_ctx *ctx = &t->members[t->n];
+        uint32_t cluster = t->n / t->cluster_n;
+        err = launch_make_ctx(ctx, like);
+        ctx->watch = watch;
+        ctx->atomic_lock = lock;
+        ctx->team = t;
+        ctx->peers = &t->members[(size_t)cluster * t->cluster_n];
+        ctx->phase = &t->phases[cluster];
+        ctx->is_first = me->ctx.is_first;
+    }
+    return err;
 }
 
 static int make_worker(struct worker *me, const struct exec_ctx *like, struct watch *watch, const struct sample *sample,
@@ -238,24 +290,35 @@ static void run_workers(struct worker *workers, uint32_t n)
             pthread_join(workers[k].thread, NULL);
 }
 
-/* Add a worker's statistics to the first one's. */
-static void merge(struct worker *sum, struct worker *one)
+/* Add a context's statistics to another's. */
+static void merge_ctx(struct exec_ctx *to, const struct exec_ctx *one)
 {
-    const struct code *c = sum->ctx.code;
-    struct exec_ctx *to = &sum->ctx;
+    const struct code *c = to->code;
     for (uint32_t b = 0; b < c->blocks_n; b++)
         for (size_t k = 0; k < BLOCK_COUNTS; k++)
-            (&to->block_rows[b].runs)[k] += (&one->ctx.block_rows[b].runs)[k];
+            (&to->block_rows[b].runs)[k] += (&one->block_rows[b].runs)[k];
     for (uint32_t g = 0; g < c->guarded_n; g++)
         for (size_t k = 0; k < GUARD_COUNTS; k++)
-            (&to->guard_rows[g].runs)[k] += (&one->ctx.guard_rows[g].runs)[k];
+            (&to->guard_rows[g].runs)[k] += (&one->guard_rows[g].runs)[k];
     for (uint32_t s = 0; s < c->stats_n; s++)
         for (size_t k = 0; k < MEM_COUNTS; k++)
-            to->mem_rows[s].sum.all[k] += one->ctx.mem_rows[s].sum.all[k];
-    launch_merge_faults(to, &one->ctx);
-    to->barriers += one->ctx.barriers;
-    to->blocks_run += one->ctx.blocks_run;
-    to->stop = to->stop ? to->stop : one->ctx.stop;
+            to->mem_rows[s].sum.all[k] += one->mem_rows[s].sum.all[k];
+    launch_merge_faults(to, one);
+    to->barriers += one->barriers;
+    to->blocks_run += one->blocks_run;
+    to->stop = to->stop ? to->stop : one->stop;
+}
+
+/* Add a worker's statistics to the first one's. */
+static void merge(struct worker *sum, const struct worker *one)
+{
+    merge_ctx(&sum->ctx, &one->ctx);
+}
+
+static void merge_team(struct worker *me)
+{
+    for (uint32_t k = 0; me->team && k < me->team->n; k++)
+        merge_ctx(&me->ctx, &me->team->members[k]);
 }
 
 /* --- samples --- */
@@ -366,12 +429,13 @@ static void run_crew(struct worker *workers, uint32_t threads, struct watch *wat
                      struct ws_model_result *result)
 {
     struct exec_ctx *ctx = &workers[0].ctx;
-    ctx->is_first = true;
     if (workers[0].sample) {
         run_sample(workers, threads, watch, sample, result);
     } else {
-        watch->end = sample->blocks;
+        watch->end = workers[0].team ? sample->blocks / workers[0].team->n : sample->blocks;
         run_workers(workers, threads);
+        for (uint32_t k = 0; k < threads; k++)
+            merge_team(&workers[k]);
         for (uint32_t k = 1; k < threads; k++)
             merge(&workers[0], &workers[k]);
         result->blocks_run = ctx->blocks_run;
@@ -381,27 +445,42 @@ static void run_crew(struct worker *workers, uint32_t threads, struct watch *wat
     result->is_stopped = ctx->stop != WS_MODEL_STOP_NONE && !result->is_sampled;
 }
 
+uint32_t launch_team_blocks(const struct exec_ctx *like, const struct ws_model_launch *launch)
+{
+    uint32_t cluster = like->cluster[0] * like->cluster[1] * like->cluster[2];
+    if (launch->is_cooperative)
+        return like->grid[0] * like->grid[1] * like->grid[2];
+    return cluster > 1 || like->code->uses_cluster ? cluster : 0;
+}
+
 int launch_run(const struct exec_ctx *like, const struct ws_model_launch *launch, struct ws_model_result *result,
                struct exec_ctx *out)
 {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     struct watch watch = {.launch = launch, .began = wall_s()};
-    uint32_t threads = launch->threads ? launch->threads : 1;
+    uint32_t threads = launch->threads ? launch->threads : 1, together = launch_team_blocks(like, launch);
+    bool samples = together == 0 && (launch->sample_blocks || launch->samples_when_cut);
     struct sample sample;
     struct worker *workers;
     int err = 0;
     sample_init(&sample, like->grid);
     if (launch->max_seconds > 0)
         watch.deadline = watch.began + launch->max_seconds;
+    if (together && threads > sample.blocks / together)
+        threads = (uint32_t)(sample.blocks / together);
     if (threads > sample.blocks)
-        threads = sample.blocks ? (uint32_t)sample.blocks : 1;
+        threads = (uint32_t)sample.blocks;
+    if (threads == 0)
+        threads = 1;
     workers = calloc(threads, sizeof *workers);
     if (!workers)
         return -WS_ENOMEM;
     for (uint32_t k = 0; k < threads && !err; k++) {
-        err = make_worker(&workers[k], like, &watch, launch->sample_blocks || launch->samples_when_cut ? &sample : NULL,
-                          threads);
+        err = make_worker(&workers[k], like, &watch, samples ? &sample : NULL, threads);
         workers[k].ctx.atomic_lock = threads > 1 ? &lock : NULL;
+        workers[k].ctx.is_first = k == 0;
+        if (!err && together)
+            err = make_team(&workers[k], like, &watch, together, workers[k].ctx.atomic_lock);
     }
     if (!err) {
         run_crew(workers, threads, &watch, &sample, result);
@@ -411,6 +490,7 @@ int launch_run(const struct exec_ctx *like, const struct ws_model_launch *launch
         if (k > 0 || err)
             launch_free_ctx(&workers[k].ctx);
         free_tally(workers[k].tally);
+        free_team(workers[k].team);
     }
     free(workers);
     return err;

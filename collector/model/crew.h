@@ -24,6 +24,8 @@ bool watch_allows(struct exec_ctx *ctx, uint32_t needed);
 
 /* launch.c: one block of the grid; a worker's context (errors -WS_ENOMEM; free it in any case). */
 void launch_block(struct exec_ctx *ctx, uint64_t number);
+/* The turn's blocks of a team, to their end. */
+void launch_team(struct team *team, uint64_t turn);
 int launch_make_ctx(struct exec_ctx *ctx, const struct exec_ctx *like);
 void launch_free_ctx(struct exec_ctx *ctx);
 /* Another worker's faults: the first in the order of blocks is shown. */

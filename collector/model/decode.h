@@ -18,6 +18,12 @@ struct instance {
     uint32_t depth;
 };
 
+struct form {
+    const uint32_t *rets, *params; /* variables of the module; only their sizes matter. One allocation */
+    uint32_t rets_n, params_n;
+    bool is_called_by_address;
+};
+
 struct patch {
     uint32_t ins;    /* of the code */
     uint32_t target; /* instruction of the function */
@@ -35,6 +41,14 @@ struct builder {
     uint32_t specials[SR_ONE + 1];
     uint32_t dynamic_symbols[64]; /* registers that hold the start of dynamic shared memory */
     uint32_t dynamic_symbols_n;
+    uint32_t wide_cap, functions_cap, calls_cap, copies_cap, forms_cap;
+    struct form *forms; /* of calls, by the sizes of what they take and give */
+    uint32_t forms_n;
+    uint8_t *is_far;       /* [module->funcs_n] functions that cannot be inlined: lent, found so far */
+    uint8_t *is_addressed; /* [module->funcs_n] functions whose address the module takes; NULL = not looked yet */
+    bool starts_again;     /* one more function that cannot be inlined was found */
+    uint64_t *frame;       /* bytes of local memory that are taken in the frame being decoded */
+    bool is_in_function;   /* not the kernel's frame: its place is known at the call only */
     int err;
     /* the instruction being decoded */
     struct instance *instance;
@@ -64,6 +78,8 @@ uint32_t decode_params_base(struct builder *b);
 uint32_t decode_temp(struct builder *b, uint32_t bytes, bool is_predicate);
 /* [address] of a memory instruction into now.a, now.imm, now.flags; resolves space of parameters. */
 void decode_address(struct builder *b, const struct ptx_operand *o);
+/* The registers beyond d and s of the instruction that is emitted next. NULL: out of memory (refused). */
+struct code_wide *decode_wide(struct builder *b);
 /* Append now with this operation. */
 void decode_emit(struct builder *b, uint16_t op);
 void decode_emit_flow(struct builder *b, uint16_t op, enum code_end kind, uint32_t target);
@@ -72,10 +88,42 @@ uint32_t decode_label(struct builder *b, struct ptx_name name, const struct ptx_
 /* Append a branch (guarded as the instruction is) to an instruction of the function. */
 void decode_branch(struct builder *b, uint16_t op, uint32_t target);
 bool decode_has(const struct builder *b, const char *token);
+/* The registers of a load or store of vec elements: one operand or {…}; NULL: refused. */
+const struct ptx_operand *decode_elements(struct builder *b, const struct ptx_operand *o, uint32_t vec);
+
+static inline bool decode_token(const struct builder *b, uint32_t k, const char *text)
+{
+    return k < b->tokens_n && ptx_name_is(b->token[k], text);
+}
+
+static inline enum ptx_type decode_last_type(const struct builder *b)
+{
+    return ptx_type_find(b->token[b->tokens_n - 1]);
+}
+
+/* Which of the names token k is; -1: none. The list ends with NULL. */
+static inline int decode_index(const struct builder *b, uint32_t k, const char *const *names)
+{
+    for (int n = 0; names[n]; n++)
+        if (decode_token(b, k, names[n]))
+            return n;
+    return -1;
+}
 
 /* decode_ops.c: decode b->in, whose opcode has been split into tokens. */
 void decode_instruction(struct builder *b);
-/* decode.c: a call, inlined. */
+/* decode_matrix.c, decode_async.c: families of opcodes. False: a form that the model does not know. */
+bool decode_mma(struct builder *b);
+bool decode_wmma(struct builder *b);
+bool decode_ldmatrix(struct builder *b);
+bool decode_movmatrix(struct builder *b);
+bool decode_mbarrier(struct builder *b);
+bool decode_bulk(struct builder *b);
+bool decode_copy_arrive(struct builder *b);
+bool decode_mapa(struct builder *b);
+bool decode_getctarank(struct builder *b);
+bool decode_cluster_barrier(struct builder *b);
+/* decode.c: a call, inlined where that can be. */
 void decode_call(struct builder *b);
 
 #endif

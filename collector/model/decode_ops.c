@@ -40,36 +40,19 @@ static const struct {
 #undef X
 };
 
-static bool token_is(const struct builder *b, uint32_t k, const char *text)
-{
-    return k < b->tokens_n && ptx_name_is(b->token[k], text);
-}
-
-static enum ptx_type last_type(const struct builder *b)
-{
-    return ptx_type_find(b->token[b->tokens_n - 1]);
-}
-
-static int index_of(const struct builder *b, uint32_t k, const char *const *names)
-{
-    for (int n = 0; names[n]; n++)
-        if (token_is(b, k, names[n]))
-            return n;
-    return -1;
-}
-
 /* --- plain arithmetic --- */
 
 /* Modifiers that do not choose the operation. */
 static bool is_plain_modifier(struct builder *b, uint32_t k)
 {
-    return token_is(b, k, "rn") || token_is(b, k, "approx") || token_is(b, k, "full") || token_is(b, k, "sync");
+    return decode_token(b, k, "rn") || decode_token(b, k, "approx") || decode_token(b, k, "full") ||
+           decode_token(b, k, "sync");
 }
 
 static bool take_rounding(struct builder *b, uint32_t k)
 {
     static const char *const names[] = {"rn", "rz", "rm", "rp", NULL};
-    int mode = index_of(b, k, names);
+    int mode = decode_index(b, k, names);
     if (mode < 0)
         return false;
     b->now.round = (uint8_t)mode;
@@ -93,7 +76,7 @@ static int look_up(struct builder *b, bool without_flags)
     for (uint32_t k = 0; k < b->tokens_n; k++) {
         if (k > 0 && is_plain_modifier(b, k))
             continue;
-        if (k > 0 && without_flags && (token_is(b, k, "sat") || take_rounding(b, k)))
+        if (k > 0 && without_flags && (decode_token(b, k, "sat") || take_rounding(b, k)))
             continue;
         if (n + b->token[k].length + 2 > sizeof text)
             return -1;
@@ -108,13 +91,13 @@ static int look_up(struct builder *b, bool without_flags)
 
 static uint8_t fp_class(const struct builder *b, uint8_t *width)
 {
-    enum ptx_type t = last_type(b);
-    bool is_add = token_is(b, 0, "add") || token_is(b, 0, "sub");
-    bool is_fma = token_is(b, 0, "fma") || token_is(b, 0, "mad");
+    enum ptx_type t = decode_last_type(b);
+    bool is_add = decode_token(b, 0, "add") || decode_token(b, 0, "sub");
+    bool is_fma = decode_token(b, 0, "fma") || decode_token(b, 0, "mad");
     /* sin.approx and cos.approx scale their argument first: one FMUL beside the MUFU (sm_90 code) */
-    bool is_scaled = token_is(b, 0, "sin") || token_is(b, 0, "cos");
+    bool is_scaled = decode_token(b, 0, "sin") || decode_token(b, 0, "cos");
     *width = t == PTX_F16X2 || t == PTX_BF16X2 ? 2 : 1;
-    if (!is_add && !is_fma && !is_scaled && !token_is(b, 0, "mul"))
+    if (!is_add && !is_fma && !is_scaled && !decode_token(b, 0, "mul"))
         return FP_NONE;
     switch (t) {
     case PTX_F32:
@@ -135,15 +118,16 @@ static uint8_t fp_class(const struct builder *b, uint8_t *width)
 static bool is_software(const struct builder *b)
 {
     static const char *const names[] = {"div", "rcp", "sqrt", "rsqrt", NULL};
-    enum ptx_type t = last_type(b);
-    bool is_one_mufu = t == PTX_F32 && decode_has(b, "approx") && (token_is(b, 0, "rcp") || token_is(b, 0, "rsqrt"));
-    return (t == PTX_F32 || t == PTX_F64) && index_of(b, 0, names) >= 0 && !is_one_mufu;
+    enum ptx_type t = decode_last_type(b);
+    bool is_one_mufu =
+        t == PTX_F32 && decode_has(b, "approx") && (decode_token(b, 0, "rcp") || decode_token(b, 0, "rsqrt"));
+    return (t == PTX_F32 || t == PTX_F64) && decode_index(b, 0, names) >= 0 && !is_one_mufu;
 }
 
 static bool decode_simple(struct builder *b)
 {
     const struct signature *sig;
-    enum ptx_type t = last_type(b);
+    enum ptx_type t = decode_last_type(b);
     int op = look_up(b, false);
     if (op < 0) {
         op = look_up(b, true);
@@ -213,7 +197,7 @@ static bool comparison(struct builder *b, uint32_t k, enum ptx_type t, uint16_t 
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char base = rows[r].base;
         bool invert = rows[r].invert;
-        if (!token_is(b, k, rows[r].name))
+        if (!decode_token(b, k, rows[r].name))
             continue;
         if (rows[r].is_float_only && !is_float)
             return false;
@@ -235,17 +219,17 @@ static bool comparison(struct builder *b, uint32_t k, enum ptx_type t, uint16_t 
 
 static uint8_t boolean_of(const struct builder *b, uint32_t k)
 {
-    return token_is(b, k, "and")   ? BOOL_AND
-           : token_is(b, k, "or")  ? BOOL_OR
-           : token_is(b, k, "xor") ? BOOL_XOR
-                                   : BOOL_NONE;
+    return decode_token(b, k, "and")   ? BOOL_AND
+           : decode_token(b, k, "or")  ? BOOL_OR
+           : decode_token(b, k, "xor") ? BOOL_XOR
+                                       : BOOL_NONE;
 }
 
 /* setp.cmp{.bool}{.ftz}.type p{|q}, a, b{, c} and set.cmp{.bool}.dtype.type d, a, b{, c} */
 static bool decode_setp(struct builder *b)
 {
-    bool is_set = token_is(b, 0, "set");
-    enum ptx_type t = last_type(b);
+    bool is_set = decode_token(b, 0, "set");
+    enum ptx_type t = decode_last_type(b);
     const struct ptx_operand *d = decode_operand(b, 0);
     uint32_t bytes = ptx_type_bytes(t);
     uint16_t op;
@@ -290,7 +274,7 @@ static bool decode_setp(struct builder *b)
 
 static bool decode_selp(struct builder *b)
 {
-    uint32_t bytes = ptx_type_bytes(last_type(b));
+    uint32_t bytes = ptx_type_bytes(decode_last_type(b));
     b->now.d[0] = decode_dest(b, decode_operand(b, 0), bytes);
     b->now.s[0] = decode_source(b, decode_operand(b, 1), bytes);
     b->now.s[1] = decode_source(b, decode_operand(b, 2), bytes);
@@ -302,7 +286,7 @@ static bool decode_selp(struct builder *b)
 static bool decode_slct(struct builder *b)
 {
     uint32_t bytes = ptx_type_bytes(ptx_type_find(b->token[b->tokens_n - 2]));
-    b->now.type2 = (uint8_t)last_type(b);
+    b->now.type2 = (uint8_t)decode_last_type(b);
     b->now.d[0] = decode_dest(b, decode_operand(b, 0), bytes);
     b->now.s[0] = decode_source(b, decode_operand(b, 1), bytes);
     b->now.s[1] = decode_source(b, decode_operand(b, 2), bytes);
@@ -314,8 +298,8 @@ static bool decode_slct(struct builder *b)
 static bool decode_testp(struct builder *b)
 {
     static const char *const names[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal", NULL};
-    int which = index_of(b, 1, names);
-    uint32_t bytes = ptx_type_bytes(last_type(b));
+    int which = decode_index(b, 1, names);
+    uint32_t bytes = ptx_type_bytes(decode_last_type(b));
     b->now.type2 = (uint8_t)which;
     b->now.d[0] = decode_pred_dest(b, decode_operand(b, 0));
     b->now.s[0] = decode_source(b, decode_operand(b, 1), bytes);
@@ -329,8 +313,8 @@ static bool decode_logic(struct builder *b)
 {
     static const char *const names[] = {"and", "or", "xor", NULL};
     static const uint16_t ops[] = {OP_pred_and, OP_pred_or, OP_pred_xor};
-    int which = index_of(b, 0, names);
-    if (last_type(b) != PTX_PRED)
+    int which = decode_index(b, 0, names);
+    if (decode_last_type(b) != PTX_PRED)
         return decode_simple(b);
     b->now.d[0] = decode_pred_dest(b, decode_operand(b, 0));
     b->now.s[0] = decode_pred_source(b, decode_operand(b, 1), CODE_NEGATE_A);
@@ -376,7 +360,7 @@ static bool decode_unpack(struct builder *b, const struct ptx_operand *v, const 
 
 static bool decode_mov(struct builder *b)
 {
-    enum ptx_type t = last_type(b);
+    enum ptx_type t = decode_last_type(b);
     const struct ptx_operand *d = decode_operand(b, 0), *s = decode_operand(b, 1);
     uint32_t bytes = ptx_type_bytes(t);
     if (t == PTX_NOTYPE || bytes > 8)
@@ -408,14 +392,16 @@ static bool decode_mov(struct builder *b)
 /* cvta.space d, a: generic from space; cvta.to.space: the way back. Global and constant addresses are the same. */
 static bool decode_cvta(struct builder *b)
 {
-    bool to = token_is(b, 1, "to");
+    bool to = decode_token(b, 1, "to");
     uint32_t k = to ? 2 : 1;
-    uint64_t window = token_is(b, k, "shared") || token_is(b, k, "shared::cta") ? 1ull << 56
-                      : token_is(b, k, "local")                                 ? 2ull << 56
-                                                                                : 0;
-    bool is_param = token_is(b, k, "param") || token_is(b, k, "param::entry");
+    uint64_t window =
+        decode_token(b, k, "shared") || decode_token(b, k, "shared::cta") || decode_token(b, k, "shared::cluster")
+            ? 1ull << 56
+        : decode_token(b, k, "local") ? 2ull << 56
+                                      : 0;
+    bool is_param = decode_token(b, k, "param") || decode_token(b, k, "param::entry");
     b->now.d[0] = decode_dest(b, decode_operand(b, 0), 8);
-    if (last_type(b) != PTX_U64)
+    if (decode_last_type(b) != PTX_U64)
         return false;
     b->now.s[0] = decode_source(b, decode_operand(b, 1), 8);
     if (is_param) {
@@ -470,7 +456,7 @@ static bool decode_cvt(struct builder *b)
 {
     static const char *const integer[] = {"rni", "rzi", "rmi", "rpi", NULL};
     static const char *const ignored[] = {"ftz", "sat", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", NULL};
-    enum ptx_type st = last_type(b), dt;
+    enum ptx_type st = decode_last_type(b), dt;
     uint16_t op;
     uint32_t d_bytes, s_bytes;
     if (b->tokens_n < 3)
@@ -479,8 +465,8 @@ static bool decode_cvt(struct builder *b)
     if ((dt == PTX_F16X2 || dt == PTX_BF16X2) && st == PTX_F32)
         return decode_cvt_pack(b, dt);
     for (uint32_t k = 1; k + 2 < b->tokens_n; k++) {
-        int mode = index_of(b, k, integer);
-        if (index_of(b, k, ignored) < 0)
+        int mode = decode_index(b, k, integer);
+        if (decode_index(b, k, ignored) < 0)
             return false;
         take_rounding(b, k);
         if (mode >= 0) {
@@ -519,9 +505,9 @@ static bool decode_cvt(struct builder *b)
 static bool decode_carry(struct builder *b)
 {
     static const char *const names[] = {"add", "addc", "sub", "subc", "mad", "madc", NULL};
-    int which = index_of(b, 0, names);
+    int which = decode_index(b, 0, names);
     bool is_mad = which >= 4;
-    enum ptx_type t = last_type(b);
+    enum ptx_type t = decode_last_type(b);
     uint32_t bytes = ptx_type_bytes(t);
     if (which < 0 || (bytes != 4 && bytes != 8))
         return false;
@@ -541,7 +527,7 @@ static bool decode_carry(struct builder *b)
 
 static bool decode_bfi(struct builder *b)
 {
-    uint32_t bytes = ptx_type_bytes(last_type(b));
+    uint32_t bytes = ptx_type_bytes(decode_last_type(b));
     b->now.d[0] = decode_dest(b, decode_operand(b, 0), bytes);
     b->now.s[0] = decode_source(b, decode_operand(b, 1), bytes);
     b->now.s[1] = decode_source(b, decode_operand(b, 2), bytes);
@@ -569,7 +555,7 @@ static bool decode_shfl(struct builder *b)
 {
     static const char *const names[] = {"up", "down", "bfly", "idx", NULL};
     const struct ptx_operand *d = decode_operand(b, 0);
-    int mode = index_of(b, token_is(b, 1, "sync") ? 2 : 1, names);
+    int mode = decode_index(b, decode_token(b, 1, "sync") ? 2 : 1, names);
     b->now.type2 = (uint8_t)mode;
     b->now.d[0] = decode_dest(b, d, 4);
     if (d->pair != PTX_NO_REG) {
@@ -585,8 +571,8 @@ static bool decode_shfl(struct builder *b)
 static bool decode_vote(struct builder *b)
 {
     static const char *const names[] = {"ballot", "all", "any", "uni", NULL};
-    bool is_sync = token_is(b, 1, "sync");
-    int mode = index_of(b, is_sync ? 2 : 1, names);
+    bool is_sync = decode_token(b, 1, "sync");
+    int mode = decode_index(b, is_sync ? 2 : 1, names);
     b->now.type2 = (uint8_t)mode;
     b->now.d[0] = mode == 0 ? decode_dest(b, decode_operand(b, 0), 4) : decode_pred_dest(b, decode_operand(b, 0));
     b->now.s[0] = decode_pred_source(b, decode_operand(b, 1), CODE_NEGATE_A);
@@ -598,8 +584,8 @@ static bool decode_vote(struct builder *b)
 static bool decode_match(struct builder *b)
 {
     const struct ptx_operand *d = decode_operand(b, 0);
-    uint32_t bytes = ptx_type_bytes(last_type(b));
-    b->now.type2 = token_is(b, 1, "all");
+    uint32_t bytes = ptx_type_bytes(decode_last_type(b));
+    b->now.type2 = decode_token(b, 1, "all");
     b->now.d[0] = decode_dest(b, d, 4);
     if (d->pair != PTX_NO_REG) {
         struct ptx_operand p = {.kind = PTX_O_REG, .reg = d->pair};
@@ -615,14 +601,14 @@ static bool decode_match(struct builder *b)
 static bool decode_redux(struct builder *b)
 {
     static const char *const names[] = {"add", "min", "max", "and", "or", "xor", NULL};
-    int mode = index_of(b, 2, names);
+    int mode = decode_index(b, 2, names);
     b->now.type2 = (uint8_t)mode;
-    b->now.flags |= last_type(b) == PTX_S32 ? CODE_SIGNED : 0;
+    b->now.flags |= decode_last_type(b) == PTX_S32 ? CODE_SIGNED : 0;
     b->now.d[0] = decode_dest(b, decode_operand(b, 0), 4);
     b->now.s[0] = decode_source(b, decode_operand(b, 1), 4);
     b->now.s[1] = decode_source(b, decode_operand(b, 2), 4);
     decode_emit(b, OP_redux);
-    return mode >= 0 && b->now.d[0] != CODE_NONE && last_type(b) != PTX_F32;
+    return mode >= 0 && b->now.d[0] != CODE_NONE && decode_last_type(b) != PTX_F32;
 }
 
 static bool decode_activemask(struct builder *b)
@@ -657,13 +643,13 @@ static bool memory_words(struct builder *b, struct memory_words *m)
                                         "cta",      "cluster", "nc",      "ca",      "cg",      "cs",   "lu",  "cv",
                                         "wb",       "wt",      "mmio",    "unified", "noftz",   NULL};
     m->space = PTX_SPACE_GENERIC;
-    m->type = last_type(b);
+    m->type = decode_last_type(b);
     m->vec = 1;
     for (uint32_t k = 1; k + 1 < b->tokens_n; k++) {
         struct ptx_name t = b->token[k];
         if (ptx_name_is(t, "global"))
             m->space = PTX_SPACE_GLOBAL;
-        else if (ptx_name_is(t, "shared") || ptx_name_is(t, "shared::cta"))
+        else if (ptx_name_is(t, "shared") || ptx_name_is(t, "shared::cta") || ptx_name_is(t, "shared::cluster"))
             m->space = PTX_SPACE_SHARED;
         else if (ptx_name_is(t, "local"))
             m->space = PTX_SPACE_LOCAL;
@@ -673,7 +659,7 @@ static bool memory_words(struct builder *b, struct memory_words *m)
             m->space = PTX_SPACE_PARAM;
         else if (ptx_name_is(t, "v2") || ptx_name_is(t, "v4"))
             m->vec = (uint32_t)(t.at[1] - '0');
-        else if (index_of(b, k, hints) < 0 &&
+        else if (decode_index(b, k, hints) < 0 &&
                  !(t.length > 4 && (memcmp(t.at, "L1::", 4) == 0 || memcmp(t.at, "L2::", 4) == 0)))
             return false;
     }
@@ -699,7 +685,7 @@ static void set_memory(struct builder *b, const struct memory_words *m)
 }
 
 /* The registers of a load or store: one operand or {…}. */
-static const struct ptx_operand *elements_of(struct builder *b, const struct ptx_operand *o, uint32_t vec)
+const struct ptx_operand *decode_elements(struct builder *b, const struct ptx_operand *o, uint32_t vec)
 {
     if (vec == 1 && o->kind != PTX_O_VECTOR)
         return o;
@@ -710,6 +696,14 @@ static const struct ptx_operand *elements_of(struct builder *b, const struct ptx
     return &b->instance->func->elements[o->first];
 }
 
+/* A load that waits for another block as a rule: where those are resident, too, they get a turn. */
+static void let_others_run(struct builder *b)
+{
+    decode_blank(&b->now);
+    b->now.flags = CODE_UNCOUNTED;
+    decode_emit(b, OP_yield);
+}
+
 static bool decode_ld(struct builder *b)
 {
     struct memory_words m;
@@ -718,7 +712,7 @@ static bool decode_ld(struct builder *b)
     if (!memory_words(b, &m))
         return false;
     set_memory(b, &m);
-    e = elements_of(b, decode_operand(b, 0), m.vec);
+    e = decode_elements(b, decode_operand(b, 0), m.vec);
     for (uint32_t k = 0; e && k < m.vec; k++) {
         uint32_t bytes = decode_reg_bytes(b, &e[k]);
         if (e[k].kind != PTX_O_SINK && (bytes == 0 || bytes > 8 || bytes < b->now.bytes))
@@ -740,6 +734,9 @@ static bool decode_ld(struct builder *b)
     } else {
         decode_emit(b, OP_ld_any);
     }
+    if (m.space != PTX_SPACE_SHARED &&
+        (decode_has(b, "acquire") || decode_has(b, "volatile") || decode_has(b, "relaxed")))
+        let_others_run(b);
     return true;
 }
 
@@ -752,7 +749,7 @@ static bool decode_st(struct builder *b)
         return false;
     set_memory(b, &m);
     decode_address(b, decode_operand(b, 0));
-    e = elements_of(b, decode_operand(b, 1), m.vec);
+    e = decode_elements(b, decode_operand(b, 1), m.vec);
     for (uint32_t k = 0; e && k < m.vec; k++) {
         uint32_t bytes = e[k].kind == PTX_O_REG ? decode_reg_bytes(b, &e[k]) : b->now.bytes;
         b->now.s[k] = decode_source(b, &e[k], bytes);
@@ -773,12 +770,12 @@ static bool decode_st(struct builder *b)
 static bool decode_atom(struct builder *b)
 {
     static const char *const names[] = {"add", "min", "max", "inc", "dec", "cas", "exch", "and", "or", "xor", NULL};
-    bool is_red = token_is(b, 0, "red");
+    bool is_red = decode_token(b, 0, "red");
     struct memory_words m;
     int how = -1;
     uint32_t k = 0, kept = 1, bytes;
     for (uint32_t t = 1; t < b->tokens_n; t++) {
-        int found = index_of(b, t, names);
+        int found = decode_index(b, t, names);
         if (found >= 0 && how < 0)
             how = found;
         else
@@ -801,7 +798,7 @@ static bool decode_atom(struct builder *b)
     }
     decode_address(b, decode_operand(b, k++));
     b->now.s[0] = decode_source(b, decode_operand(b, k++), bytes);
-    if (token_is(b, 0, "atom") && how == 5)
+    if (decode_token(b, 0, "atom") && how == 5)
         b->now.s[1] = decode_source(b, decode_operand(b, k++), bytes);
     b->now.s_wide = bytes == 8 ? 3 : 0;
     decode_emit(b, OP_atom);
@@ -810,45 +807,29 @@ static bool decode_atom(struct builder *b)
 
 static bool decode_isspacep(struct builder *b)
 {
-    b->now.space = token_is(b, 1, "shared") || token_is(b, 1, "shared::cta") ? PTX_SPACE_SHARED
-                   : token_is(b, 1, "local")                                 ? PTX_SPACE_LOCAL
-                                                                             : PTX_SPACE_GLOBAL;
+    b->now.space =
+        decode_token(b, 1, "shared") || decode_token(b, 1, "shared::cta") || decode_token(b, 1, "shared::cluster")
+            ? PTX_SPACE_SHARED
+        : decode_token(b, 1, "local") ? PTX_SPACE_LOCAL
+                                      : PTX_SPACE_GLOBAL;
     b->now.d[0] = decode_pred_dest(b, decode_operand(b, 0));
     b->now.s[0] = decode_source(b, decode_operand(b, 1), 8);
     b->now.s_wide = 1;
     decode_emit(b, OP_isspace);
-    return b->now.d[0] != CODE_NONE && (b->now.space != PTX_SPACE_GLOBAL || token_is(b, 1, "global"));
+    return b->now.d[0] != CODE_NONE && (b->now.space != PTX_SPACE_GLOBAL || decode_token(b, 1, "global"));
 }
 
 /* cp.async.ca.shared.global [to], [from], 16{, bytes}; and the group operations, which find it done. */
-/* ldmatrix.sync.aligned.m8n8.x1|x2|x4{.trans}{.shared}.b16: type2 = matrices, boolean = transposed. */
-static bool decode_ldmatrix(struct builder *b)
-{
-    static const char *const counts[] = {"x1", "x2", "x4", NULL};
-    const struct ptx_operand *e;
-    int n = index_of(b, 4, counts);
-    if (n < 0 || !decode_has(b, "m8n8") || !decode_has(b, "b16") || b->in->guard != PTX_NO_REG)
-        return false;
-    b->now.space = PTX_SPACE_SHARED;
-    b->now.type2 = (uint8_t)(1 << n);
-    b->now.boolean = decode_has(b, "trans");
-    b->now.bytes = b->now.count_bytes = 16;
-    b->now.vec = 1;
-    b->now.stat = b->code->stats_n++;
-    e = elements_of(b, decode_operand(b, 0), b->now.type2);
-    for (uint32_t k = 0; e && k < b->now.type2; k++)
-        b->now.d[k] = decode_dest(b, &e[k], 4);
-    decode_address(b, decode_operand(b, 1));
-    decode_emit(b, OP_ldmatrix);
-    return true;
-}
-
 static bool decode_cp(struct builder *b)
 {
     const struct ptx_operand *from, *n;
-    if (!token_is(b, 1, "async") || token_is(b, 2, "bulk") || decode_has(b, "mbarrier"))
+    if (!decode_token(b, 1, "async") || decode_token(b, 2, "reduce"))
         return false;
-    if (token_is(b, 2, "commit_group") || token_is(b, 2, "wait_group") || token_is(b, 2, "wait_all")) {
+    if (decode_token(b, 2, "bulk"))
+        return decode_bulk(b);
+    if (decode_token(b, 2, "mbarrier"))
+        return decode_copy_arrive(b);
+    if (decode_token(b, 2, "commit_group") || decode_token(b, 2, "wait_group") || decode_token(b, 2, "wait_all")) {
         decode_emit(b, OP_nop);
         return true;
     }
@@ -930,8 +911,10 @@ static bool decode_brx(struct builder *b)
 
 static bool decode_ret(struct builder *b)
 {
-    if (token_is(b, 0, "ret") && b->instance->caller)
+    if (decode_token(b, 0, "ret") && b->instance->caller)
         decode_branch(b, OP_nop, b->instance->func->ins_n);
+    else if (decode_token(b, 0, "ret") && b->is_in_function)
+        decode_emit_flow(b, OP_nop, END_RETURN, CODE_NONE);
     else
         decode_emit_flow(b, OP_nop, END_EXIT, CODE_NONE);
     return true;
@@ -948,20 +931,22 @@ static bool decode_bar(struct builder *b)
 {
     static const char *const kinds[] = {"sync", "arrive", "red", NULL};
     static const char *const reductions[] = {"popc", "and", "or", NULL};
-    uint32_t at = token_is(b, 1, "cta") ? 2 : 1;
-    int kind = index_of(b, at, kinds);
+    uint32_t at = decode_token(b, 1, "cta") ? 2 : 1;
+    int kind = decode_index(b, at, kinds);
     uint32_t k = 0;
-    if (token_is(b, 1, "warp")) {
+    if (decode_token(b, 1, "warp")) {
         decode_emit(b, OP_warp_sync);
         return true;
     }
-    if (token_is(b, 1, "cluster") || kind < 0)
+    if (decode_token(b, 1, "cluster"))
+        return decode_cluster_barrier(b);
+    if (kind < 0)
         return false;
     b->now.type2 = (uint8_t)kind;
     if (kind == 2) {
-        int how = index_of(b, at + 1, reductions);
+        int how = decode_index(b, at + 1, reductions);
         if (how < 0)
-            how = index_of(b, at + 2, reductions);
+            how = decode_index(b, at + 2, reductions);
         b->now.boolean = (uint8_t)(how < 0 ? 0 : how);
         b->now.d[0] =
             how == 0 ? decode_dest(b, decode_operand(b, k++), 4) : decode_pred_dest(b, decode_operand(b, k++));
@@ -980,6 +965,14 @@ static bool decode_bar(struct builder *b)
 static bool decode_nothing(struct builder *b)
 {
     decode_emit(b, OP_nop);
+    return true;
+}
+
+/* Who sleeps waits for somebody. */
+static bool decode_sleep(struct builder *b)
+{
+    b->now.imm = 1;
+    decode_emit(b, OP_yield);
     return true;
 }
 
@@ -1024,6 +1017,13 @@ static const struct {
     {"isspacep", decode_isspacep},
     {"cp", decode_cp},
     {"ldmatrix", decode_ldmatrix},
+    {"stmatrix", decode_ldmatrix},
+    {"movmatrix", decode_movmatrix},
+    {"mma", decode_mma},
+    {"wmma", decode_wmma},
+    {"mbarrier", decode_mbarrier},
+    {"mapa", decode_mapa},
+    {"getctarank", decode_getctarank},
     {"bra", decode_bra},
     {"brx", decode_brx},
     {"ret", decode_ret},
@@ -1035,7 +1035,7 @@ static const struct {
     {"brkpt", decode_nothing},
     {"membar", decode_nothing},
     {"fence", decode_nothing},
-    {"nanosleep", decode_nothing},
+    {"nanosleep", decode_sleep},
     {"prefetch", decode_nothing},
     {"prefetchu", decode_nothing},
     {"discard", decode_nothing},
@@ -1053,7 +1053,7 @@ void decode_instruction(struct builder *b)
         return;
     }
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (token_is(b, 0, families[i].name)) {
+        if (decode_token(b, 0, families[i].name)) {
             if (!families[i].decode(b))
                 decode_refuse(b, "the model does not know this form");
             return;

@@ -84,6 +84,9 @@ enum fault_kind {
     FAULT_RACE,      /* between warps: a barrier is missing */
     FAULT_RACE_WARP, /* within a warp: __syncwarp is missing */
     FAULT_ASSERT,
+    FAULT_CALL,  /* of an address that is no function of this form */
+    FAULT_STACK, /* calls nested too deeply */
+    FAULT_FREE,
     FAULT_KIND_COUNT
 };
 enum hazard_kind { HAZARD_READ_AFTER_WRITE, HAZARD_WRITE_AFTER_READ, HAZARD_WRITE_TWICE };
@@ -104,6 +107,9 @@ struct fault {
     uint32_t other; /* its number in the block */
 };
 #define FAULTS_MAX 16
+
+/* Special registers of a block: ctaid, clusterid, cluster_ctaid, cluster_ctarank. */
+#define BLOCK_REGS_MAX 10
 
 /* One worker: runs blocks one after another. */
 struct exec_ctx {
@@ -133,9 +139,17 @@ struct exec_ctx {
     void *print_state;
     uint64_t barriers; /* warp arrivals */
     uint64_t clock;
-    uint32_t arrived[16]; /* bar.arrive of warps that did not wait, per barrier of the block */
-    uint32_t ctaid_regs[3];
-    uint32_t ctaid_regs_n;
+    uint32_t arrived[16];                /* bar.arrive of warps that did not wait, per barrier of the block */
+    uint32_t block_regs[BLOCK_REGS_MAX]; /* special registers that differ from block to block */
+    uint32_t block_regs_n;
+    uint64_t workspace;     /* of a cooperative launch's grid, 0 = none */
+    uint64_t given_back;    /* of the budget, by warps that wait for others */
+    bool yields;            /* the warp that runs waits for others: let them run */
+    uint32_t cluster[3];    /* blocks of a cluster, 1 without */
+    struct team *team;      /* blocks that are resident together; NULL: this one alone */
+    struct exec_ctx *peers; /* [cluster blocks] of this block's cluster, by rank; NULL: none */
+    uint32_t *phase;        /* of the cluster's barrier */
+    bool has_ended;         /* in a team */
     uint64_t blocks_run;
     uint64_t faults_lost; /* kinds that found no room in faults */
     /* exec_check.h */
@@ -146,13 +160,30 @@ struct exec_ctx {
     uint8_t *register_files, *local_memory;
 };
 
+/* Blocks that take turns because they may wait for each other: those of a cluster, all of a cooperative launch. */
+struct team {
+    struct exec_ctx *members; /* [n], cluster by cluster */
+    uint32_t n, cluster_n;
+    uint32_t *phases; /* [n / cluster_n] */
+    uint64_t budget, budget_left;
+};
+
 struct stack_entry {
     uint32_t block, join, mask;
 };
 /* Each level of nesting splits a mask of at most 32 lanes, and leaves at most two entries. */
 #define STACK_MAX 72
 
-enum warp_state { WARP_READY, WARP_WAITS, WARP_DONE };
+enum warp_state { WARP_READY, WARP_WAITS, WARP_IN_CLUSTER, WARP_DONE };
+
+/* A call that has not returned. */
+struct call_frame {
+    uint32_t block, join, mask; /* where it goes on, and which lanes called */
+    uint32_t depth;             /* of the divergence stack */
+    uint32_t frame, function;   /* of the caller */
+    uint32_t call;              /* of code->calls */
+    uint8_t *saved;             /* [code->saved_bytes] the caller's registers */
+};
 
 struct warp {
     uint8_t *regs; /* code->file_bytes, 64-byte aligned */
@@ -168,7 +199,13 @@ struct warp {
     const struct code_ins *waits_at;
     const struct code_ins *reduction; /* bar.red that waits for its result */
     uint32_t reduction_bits;
-    uint8_t *local; /* 32 * code->local_bytes, lane after lane */
+    uint8_t *local;    /* 32 * code_local(), lane after lane */
+    uint32_t frame;    /* of local memory: where the function that runs has its own */
+    uint32_t function; /* of code->functions; CODE_NONE: the kernel */
+    struct call_frame *calls;
+    uint32_t calls_n, calls_cap;
+    uint32_t cluster_lanes; /* that arrived at the cluster's barrier */
+    uint32_t cluster_phase; /* of that barrier then */
     struct exec_ctx *ctx;
     struct stack_entry stack[STACK_MAX];
 };
@@ -185,9 +222,15 @@ extern const exec_fn exec_table_v3[OP_COUNT];
 extern const exec_fn exec_table_v4[OP_COUNT];
 #endif
 
-/* printf and failed assertions of the active lanes (print.c). Offsets of the arguments in local memory: imm. */
+/* printf and failed assertions of the active lanes (print.c). Where the arguments lie: code->copies from imm on. */
 enum exec_print_kind { PRINT_TEXT, PRINT_ASSERT };
 void exec_print(struct warp *w, const struct code_ins *i);
+
+/* malloc and free of the active lanes (heap.c). */
+void exec_heap(struct warp *w, const struct code_ins *i);
+
+/* The warp waits for another one (launch.c): it stops at the end of its block of instructions. */
+void exec_yield(struct warp *w);
 
 /* Note a fault of one lane (launch.c). Returns it when it is the first of its kind at this instruction, or the first
  * in the order of blocks; else NULL. */

@@ -4,6 +4,7 @@
  * are written for the vectorizer: sources and results are local pointers, the result goes to a temporary when
  * lanes are masked off. Memory is in exec_memory.h. Compile with -ffp-contract=off -fno-strict-aliasing. No guard:
  * text, not declarations. */
+#include "check.h"
 #include "exec.h"
 #include "half.h"
 
@@ -1141,9 +1142,26 @@ static void op_isspace(struct warp *w, const struct code_ins *i)
     pred_set(w, i->d[0], bits);
 }
 
+/* An address in the local memory of the function that runs: its frame lies where the call put it. */
+static void op_frame(struct warp *w, const struct code_ins *i)
+{
+    uint64_t at[32];
+    LANES
+    at[l] = (uint64_t)i->imm + w->frame;
+    store_lanes(w, i, 0, at);
+}
+
+static void op_heap(struct warp *w, const struct code_ins *i)
+{
+    exec_heap(w, i);
+}
+
 #include "exec_memory.h"
 
 #include "exec_check.h"
+
+#include "exec_async.h"
+#include "exec_matrix.h"
 
 const exec_fn EXEC_TABLE[OP_COUNT] = {
 #define UN(name, td, ta, expr) op_##name,

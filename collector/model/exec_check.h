@@ -84,7 +84,7 @@ static void check_cell(struct warp *w, const struct code_ins *i, const struct sh
     struct exec_ctx *ctx = w->ctx;
     uint64_t wrote = ctx->cell_writer[cell], read = ctx->cell_reader[cell], mine = stamp_of(w, lane);
     enum fault_kind after_write = hazard(wrote, mine), after_read = a->writes ? hazard(read, mine) : FAULT_NONE;
-    bool is_store = a->writes && !a->reads && i->op != OP_cp_async;
+    bool is_store = a->writes && !a->reads && i->op != OP_cp_async && i->op != OP_stmatrix;
     if ((ctx->checks & CHECK_UNINIT) && a->reads && wrote >> 32 < ctx->first_epoch)
         exec_fault(w, i, FAULT_UNINIT, lane, a->addr[lane]);
     if (!(ctx->checks & CHECK_RACES) || (after_write == FAULT_NONE && after_read == FAULT_NONE))
@@ -103,7 +103,7 @@ static void check_lanes_meet(struct warp *w, const struct code_ins *i, const str
                              uint64_t wrote)
 {
     uint32_t other = (uint32_t)(wrote & 63);
-    if (!(w->ctx->checks & CHECK_RACES) || a->is_atomic || i->op == OP_cp_async ||
+    if (!(w->ctx->checks & CHECK_RACES) || a->is_atomic || i->op == OP_cp_async || i->op == OP_stmatrix ||
         hazard(wrote, stamp_of(w, lane)) != FAULT_RACE_WARP)
         return;
     if (other < lane && (a->mask >> other & 1) && a->addr[other] == a->addr[lane] &&
@@ -247,10 +247,10 @@ static void check_access(struct warp *w, const struct code_ins *i)
         check_shared(w, i, addr, w->mask, bytes, false, true);
         return;
     }
-    if (i->op == OP_ldmatrix) {
+    if (i->op == OP_ldmatrix || i->op == OP_stmatrix) {
         for (int l = 0; l < 32; l++)
             (void)window_of(&addr[l]);
-        check_shared(w, i, addr, w->mask & matrix_lanes(i), bytes, true, false);
+        check_shared(w, i, addr, w->mask & matrix_lanes(i), bytes, i->op == OP_ldmatrix, i->op == OP_stmatrix);
         return;
     }
     if (i->space == PTX_SPACE_GENERIC) {

@@ -247,6 +247,28 @@ static inline bool pattern_allocated(struct warp *w, struct mem_row *row, uint64
     return pattern_inside(row, first, row->lo, row->hi, bytes) || pattern_elsewhere(w, row, first, bytes);
 }
 
+/* Shared memory of any block of the cluster. */
+static uint32_t resolve_cluster(struct warp *w, const struct code_ins *i, uint64_t *addr, uint32_t mask, uint32_t bytes)
+{
+    struct exec_ctx *ctx = w->ctx;
+    uint32_t n = ctx->cluster[0] * ctx->cluster[1] * ctx->cluster[2];
+    for (uint32_t m = mask; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        uint64_t rank = addr[l] >> CLUSTER_SHIFT, offset = addr[l] & CLUSTER_OFFSET;
+        const struct exec_ctx *owner = rank == 0 || (rank == 1 && !ctx->peers) ? ctx : NULL;
+        if (rank > 0 && rank <= n && ctx->peers)
+            owner = &ctx->peers[rank - 1];
+        bool is_inside = owner && offset < ctx->shared_bytes && ctx->shared_bytes - offset >= bytes;
+        if (is_inside && !(offset & (bytes - 1))) {
+            addr[l] = (uint64_t)(uintptr_t)owner->shared + offset;
+            continue;
+        }
+        exec_fault(w, i, is_inside ? FAULT_ALIGN : FAULT_BOUNDS, l, addr[l]);
+        mask &= ~(1u << l);
+    }
+    return mask;
+}
+
 /* Count the lanes `mask` of one space and turn their addresses into host addresses, in place. Returns the lanes
  * whose bytes may be touched. */
 static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space, uint64_t *addr, uint32_t mask)
@@ -259,7 +281,7 @@ static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space,
                                                     : 0;
     struct mem_row *row = &ctx->mem_rows[i->stat + offset];
     uint32_t bytes = (uint32_t)i->bytes * i->vec;
-    uint64_t limit = ctx->code->local_bytes;
+    uint64_t limit = code_local(ctx->code);
     uint64_t first, base = 0;
     if (mask == 0)
         return 0;
@@ -267,6 +289,8 @@ static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space,
     switch (space) {
     case PTX_SPACE_SHARED:
         count_pattern(row, i, addr, mask, i->count_bytes, RULE_BANKS); /* of a merged load: not shown (result.c) */
+        if (ctx->code->uses_mapa)
+            return resolve_cluster(w, i, addr, mask, bytes);
         if (!pattern_inside(row, first, 0, ctx->shared_bytes, bytes))
             mask = checked_lanes(w, i, row, addr, mask, 0, ctx->shared_bytes ? ctx->shared_bytes : 1, bytes);
         base = (uint64_t)(uintptr_t)ctx->shared;

@@ -47,8 +47,8 @@ static void count_defs(struct fold *f)
 {
     const struct code *c = f->code;
     for (uint32_t k = 0; k < c->ins_n; k++) {
-        uint32_t regs[12];
-        for (uint32_t n = code_writes(&c->ins[k], regs); n-- > 0;) {
+        uint32_t regs[CODE_REGS_MAX];
+        for (uint32_t n = code_writes(c, &c->ins[k], regs); n-- > 0;) {
             uint8_t *defs = &f->defs[regs[n]];
             *defs = *defs > 0 || c->ins[k].guard != CODE_NONE ? 2 : 1;
         }
@@ -95,21 +95,24 @@ static void drop_copies(struct fold *f)
             follow(f, &c->ins[k].s[n]);
         follow(f, &c->ins[k].a);
     }
+    for (uint32_t k = 0; k < c->wide_n; k++)
+        for (uint32_t n = 0; n < c->wide[k].s_n; n++)
+            follow(f, &c->wide[k].s[n]);
 }
 
 /* --- what nobody reads --- */
 
 static void count_reads(struct fold *f, const struct code_ins *in, uint32_t by)
 {
-    uint32_t regs[12];
-    for (uint32_t n = code_reads(in, regs); n-- > 0;)
+    uint32_t regs[CODE_REGS_MAX];
+    for (uint32_t n = code_reads(f->code, in, regs); n-- > 0;)
         f->reads[regs[n]] += by;
 }
 
 static bool is_unread(const struct fold *f, const struct code_ins *in)
 {
-    uint32_t regs[12];
-    for (uint32_t n = code_writes(in, regs); n-- > 0;)
+    uint32_t regs[CODE_REGS_MAX];
+    for (uint32_t n = code_writes(f->code, in, regs); n-- > 0;)
         if (f->reads[regs[n]] > 0)
             return false;
     return true;
@@ -136,19 +139,19 @@ static bool is_fixed(const struct fold *f, uint32_t reg)
 {
     const struct code_reg *r = &f->code->regs[reg];
     if (r->kind == REG_SPECIAL)
-        return r->special < SR_CTAID_X || r->special > SR_CTAID_Z;
+        return !code_differs_by_block(r->special);
     return r->kind == REG_CONSTANT || f->is_once[reg];
 }
 
 static bool runs_once(const struct fold *f, const struct code_ins *in)
 {
-    uint32_t regs[12];
+    uint32_t regs[CODE_REGS_MAX];
     if (in->fold != FOLD_RUNS || !is_formula[in->op] || in->guard != CODE_NONE)
         return false;
-    for (uint32_t n = code_reads(in, regs); n-- > 0;)
+    for (uint32_t n = code_reads(f->code, in, regs); n-- > 0;)
         if (!is_fixed(f, regs[n]))
             return false;
-    for (uint32_t n = code_writes(in, regs); n-- > 0;)
+    for (uint32_t n = code_writes(f->code, in, regs); n-- > 0;)
         if (f->defs[regs[n]] != 1 || f->code->regs[regs[n]].kind != REG_VIRTUAL)
             return false;
     return true;
@@ -157,7 +160,7 @@ static bool runs_once(const struct fold *f, const struct code_ins *in)
 static int move_out(struct fold *f)
 {
     struct code *c = f->code;
-    uint32_t bytes = 0, regs[12];
+    uint32_t bytes = 0, regs[CODE_REGS_MAX];
     bool changed = true;
     c->once = malloc((c->ins_n + 1) * sizeof *c->once);
     if (!c->once)
@@ -168,7 +171,7 @@ static int move_out(struct fold *f)
             struct code_ins *in = &c->ins[k];
             if (!runs_once(f, in))
                 continue;
-            for (uint32_t n = code_writes(in, regs); n-- > 0;) {
+            for (uint32_t n = code_writes(f->code, in, regs); n-- > 0;) {
                 f->is_once[regs[n]] = 1;
                 bytes += 32u * c->regs[regs[n]].bytes;
             }

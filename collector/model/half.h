@@ -44,6 +44,18 @@ static inline uint16_t double_to_half(double v)
     return (uint16_t)(sign | (uint16_t)(((exponent + 15) << 10) + ((int)m - 1024)));
 }
 
+/* e4m3 (no infinity, one NaN) or e5m2 (the upper byte of a half): bits of the exponent. */
+static inline double fp8_to_double(uint8_t v, int exponent_bits)
+{
+    double sign = v & 0x80 ? -1.0 : 1.0, fraction = v & 7;
+    int exponent = v >> 3 & 15;
+    if (exponent_bits == 5)
+        return half_to_double((uint16_t)(v << 8));
+    if ((v & 0x7f) == 0x7f)
+        return NAN;
+    return sign * (exponent == 0 ? ldexp(fraction, -9) : ldexp(8.0 + fraction, exponent - 10));
+}
+
 static inline float bf16_to_float(uint16_t h)
 {
     uint32_t bits = (uint32_t)h << 16;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * launch.c: warps and their divergence stacks, barriers, blocks, contexts.
- * A warp runs until a barrier or its end, then the next one. Workers are crew.c, what a result looks like is result.c.
- */
+ * A warp runs until a barrier or its end, then the next one; one that waits for others without a barrier gives way.
+ * Blocks of a cluster, and all blocks of a cooperative launch, take turns the same way. Calls are call.c, workers are
+ * crew.c, what a result looks like is result.c. */
 #include "launch.h"
 
+#include "call.h"
 #include "check.h"
 #include "crew.h"
 
@@ -41,7 +43,7 @@ struct fault *exec_fault(struct warp *w, const struct code_ins *i, enum fault_ki
     struct exec_ctx *ctx = w->ctx;
     struct fault *f = fault_place(ctx, i, kind);
     uint32_t t = w->index * 32 + lane;
-    if (kind == FAULT_TRAP || kind == FAULT_ASSERT)
+    if (kind == FAULT_TRAP || kind == FAULT_ASSERT || kind == FAULT_CALL || kind == FAULT_STACK)
         watch_stop(ctx, WS_MODEL_STOP_FAULT);
     if (!f)
         return NULL;
@@ -75,16 +77,18 @@ void launch_merge_faults(struct exec_ctx *sum, const struct exec_ctx *one)
 
 static bool pop(struct warp *w)
 {
-    while (w->depth > 0) {
-        struct stack_entry e = w->stack[--w->depth];
-        w->block = e.block;
-        w->join = e.join;
-        w->mask = e.mask & w->live;
-        if (w->mask)
-            return true;
-    }
     w->mask = 0;
-    return false;
+    do {
+        while (w->depth > call_depth(w)) {
+            struct stack_entry e = w->stack[--w->depth];
+            w->block = e.block;
+            w->join = e.join;
+            w->mask = e.mask & w->live;
+            if (w->mask)
+                return true;
+        }
+    } while (w->calls_n > 0 && !call_return(w));
+    return w->mask != 0;
 }
 
 static void push(struct warp *w, uint32_t block, uint32_t join, uint32_t mask)
@@ -167,9 +171,47 @@ static bool arrive(struct warp *w, const struct code_block *b)
     return true;
 }
 
+/* barrier.cluster.wait: has everybody arrived since this warp did? If not, it waits. */
+static bool waits_for_cluster(struct warp *w, const struct code_block *b)
+{
+    struct exec_ctx *ctx = w->ctx;
+    ctx->barriers++;
+    w->block = b->next;
+    if (!ctx->phase || w->cluster_phase != *ctx->phase)
+        return false;
+    w->waits_at = &ctx->code->ins[b->ending];
+    w->state = WARP_IN_CLUSTER;
+    return true;
+}
+
+void exec_yield(struct warp *w)
+{
+    struct exec_ctx *ctx = w->ctx;
+    if (ctx->warps_n == 1 && !ctx->team)
+        return;
+    ctx->given_back += ctx->budget;
+    ctx->budget = 0;
+    ctx->yields = true;
+}
+
+/* The slice of instructions is used up, or the warp waits for another one. May it go on? If not, and it has not ended,
+ * it is ready still. refills: slices that it has used without a break; one that has used two lets others run. */
+static bool goes_on(struct warp *w, uint32_t needed, uint32_t *refills)
+{
+    struct exec_ctx *ctx = w->ctx;
+    bool yields = ctx->yields;
+    ctx->yields = false;
+    if (!watch_allows(ctx, needed)) {
+        w->state = WARP_DONE;
+        return false;
+    }
+    return !yields && ++*refills <= 2;
+}
+
 static void run_warp(struct warp *w)
 {
     struct exec_ctx *ctx = w->ctx;
+    uint32_t refills = 0;
     const struct code_block *blocks = ctx->code->blocks;
     const struct code_ins *run = ctx->code->run;
     for (;;) {
@@ -187,10 +229,8 @@ static void run_warp(struct warp *w)
         row = &ctx->block_rows[w->block];
         if (w->depth + 3 > STACK_MAX)
             watch_stop(ctx, WS_MODEL_STOP_FAULT);
-        if (ctx->budget < b->counted && !watch_allows(ctx, b->counted)) {
-            w->state = WARP_DONE;
+        if (ctx->budget < b->counted && !goes_on(w, b->counted, &refills))
             return;
-        }
         ctx->budget -= b->counted;
         row->runs++;
         row->lanes += (uint32_t)__builtin_popcount(w->mask);
@@ -205,6 +245,16 @@ static void run_warp(struct warp *w)
             break;
         case END_BARRIER:
             if (arrive(w, b))
+                return;
+            break;
+        case END_CALL:
+            row->diverged += call_enter(w, b);
+            break;
+        case END_RETURN:
+            call_leave(w, b);
+            break;
+        case END_CLUSTER:
+            if (waits_for_cluster(w, b))
                 return;
             break;
         default:
@@ -309,6 +359,26 @@ static uint32_t thread_special(const struct exec_ctx *ctx, uint8_t special, uint
         return t / 32;
     case SR_NWARPID:
         return ctx->warps_n;
+    case SR_ENVREG1:
+        return (uint32_t)(ctx->workspace >> 32);
+    case SR_ENVREG2:
+        return (uint32_t)ctx->workspace;
+    case SR_RESERVED_BEGIN:
+        return (uint32_t)ctx->shared_bytes - RESERVED_SMEM;
+    case SR_RESERVED_END:
+        return (uint32_t)ctx->shared_bytes;
+    case SR_RESERVED_CAP:
+        return RESERVED_SMEM;
+    case SR_NCLUSTERID_X:
+    case SR_NCLUSTERID_Y:
+    case SR_NCLUSTERID_Z:
+        return ctx->grid[special - SR_NCLUSTERID_X] / ctx->cluster[special - SR_NCLUSTERID_X];
+    case SR_CLUSTER_NCTAID_X:
+    case SR_CLUSTER_NCTAID_Y:
+    case SR_CLUSTER_NCTAID_Z:
+        return ctx->cluster[special - SR_CLUSTER_NCTAID_X];
+    case SR_CLUSTER_NCTARANK:
+        return ctx->cluster[0] * ctx->cluster[1] * ctx->cluster[2];
     case SR_NSMID:
     case SR_ONE:
         return 1;
@@ -325,9 +395,30 @@ static uint32_t thread_special(const struct exec_ctx *ctx, uint8_t special, uint
     case SR_DYNAMIC_SMEM:
         return ctx->dynamic_smem;
     case SR_TOTAL_SMEM:
-        return (uint32_t)ctx->shared_bytes;
+        return (uint32_t)ctx->shared_bytes - (ctx->code->uses_reserved_smem ? RESERVED_SMEM : 0);
     default:
         return 0;
+    }
+}
+
+static uint32_t block_special(const struct exec_ctx *ctx, uint8_t special)
+{
+    const uint32_t *at = ctx->ctaid, *c = ctx->cluster;
+    switch (special) {
+    case SR_CTAID_X:
+    case SR_CTAID_Y:
+    case SR_CTAID_Z:
+        return at[special - SR_CTAID_X];
+    case SR_CLUSTERID_X:
+    case SR_CLUSTERID_Y:
+    case SR_CLUSTERID_Z:
+        return at[special - SR_CLUSTERID_X] / c[special - SR_CLUSTERID_X];
+    case SR_CLUSTER_CTAID_X:
+    case SR_CLUSTER_CTAID_Y:
+    case SR_CLUSTER_CTAID_Z:
+        return at[special - SR_CLUSTER_CTAID_X] % c[special - SR_CLUSTER_CTAID_X];
+    default:
+        return at[0] % c[0] + c[0] * (at[1] % c[1] + c[1] * (at[2] % c[2]));
     }
 }
 
@@ -369,9 +460,13 @@ static void start_block(struct exec_ctx *ctx, uint64_t number)
         w->depth = 0;
         w->state = WARP_READY;
         w->reduction = NULL;
-        for (uint32_t n = 0; n < ctx->ctaid_regs_n; n++) {
-            const struct code_reg *r = &c->regs[ctx->ctaid_regs[n]];
-            fill_lanes(w, r, ctx->ctaid[r->special - SR_CTAID_X]);
+        w->calls_n = 0;
+        w->frame = 0;
+        w->function = CODE_NONE;
+        w->cluster_lanes = 0;
+        for (uint32_t n = 0; n < ctx->block_regs_n; n++) {
+            const struct code_reg *r = &c->regs[ctx->block_regs[n]];
+            fill_lanes(w, r, block_special(ctx, r->special));
         }
     }
 }
@@ -381,30 +476,136 @@ static void report_hang(struct exec_ctx *ctx)
 {
     for (uint32_t k = 0; k < ctx->warps_n; k++) {
         struct warp *w = &ctx->warps[k];
-        if (w->state != WARP_WAITS)
+        if (w->state != WARP_WAITS && w->state != WARP_IN_CLUSTER)
             continue;
         exec_fault(w, w->waits_at, FAULT_HANG, (uint32_t)__builtin_ctz(w->mask), 0);
         return;
     }
 }
 
-void launch_block(struct exec_ctx *ctx, uint64_t number)
+enum block_state {
+    BLOCK_GIVES_WAY, /* a warp waits for another one without a barrier */
+    BLOCK_WAITS,     /* nothing can run but what others may wake: the end, in a block that is alone */
+    BLOCK_ENDS,
+};
+
+/* Run the block until it ends or depends on others. *moved: something ran. */
+static enum block_state step_block(struct exec_ctx *ctx, bool *moved)
 {
-    start_block(ctx, number);
     for (;;) {
-        bool done = true;
+        bool done = true, gives_way = false;
         for (uint32_t k = 0; k < ctx->warps_n; k++) {
-            if (ctx->warps[k].state == WARP_READY)
-                run_warp(&ctx->warps[k]);
-            done &= ctx->warps[k].state == WARP_DONE;
+            struct warp *w = &ctx->warps[k];
+            *moved |= w->state == WARP_READY;
+            if (w->state == WARP_READY)
+                run_warp(w);
+            done &= w->state == WARP_DONE;
+            gives_way |= w->state == WARP_READY;
         }
         if (done || ctx->stop)
-            return;
-        if (!release(ctx)) { /* a barrier that never completes: the GPU would hang here */
-            report_hang(ctx);
-            return;
+            return BLOCK_ENDS;
+        if (release(ctx)) {
+            check_next_interval(ctx);
+            continue;
         }
-        check_next_interval(ctx);
+        return gives_way ? BLOCK_GIVES_WAY : BLOCK_WAITS;
+    }
+}
+
+void launch_block(struct exec_ctx *ctx, uint64_t number)
+{
+    bool moved = false;
+    enum block_state state;
+    start_block(ctx, number);
+    do
+        state = step_block(ctx, &moved);
+    while (state == BLOCK_GIVES_WAY);
+    if (state == BLOCK_WAITS) /* a barrier that never completes: the GPU would hang here */
+        report_hang(ctx);
+}
+
+/* --- blocks that are resident together --- */
+
+/* Has every warp of the cluster that still runs arrived at its barrier? Then those that wait go on. */
+static bool release_cluster(struct exec_ctx *members, uint32_t n)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < members[k].warps_n; i++) {
+            const struct warp *w = &members[k].warps[i];
+            if (w->state != WARP_DONE && (w->live & ~w->cluster_lanes))
+                return false;
+            any |= w->state != WARP_DONE && w->cluster_lanes;
+        }
+    if (!any)
+        return false;
+    ++*members[0].phase;
+    for (uint32_t k = 0; k < n; k++) {
+        check_next_interval(&members[k]);
+        for (uint32_t i = 0; i < members[k].warps_n; i++) {
+            struct warp *w = &members[k].warps[i];
+            w->cluster_lanes = 0;
+            w->state = w->state == WARP_IN_CLUSTER ? WARP_READY : w->state;
+        }
+    }
+    return true;
+}
+
+/* The block that member k of a team's turn is. */
+static uint64_t member_block(const struct team *t, uint64_t turn, uint32_t k)
+{
+    const struct exec_ctx *ctx = &t->members[k];
+    uint64_t cluster = turn * (t->n / t->cluster_n) + k / t->cluster_n, place = 0, stride = 1;
+    uint32_t rank = k % t->cluster_n;
+    for (int d = 0; d < 3; d++) {
+        uint32_t clusters = ctx->grid[d] / ctx->cluster[d];
+        place += stride * (cluster % clusters * ctx->cluster[d] + rank % ctx->cluster[d]);
+        stride *= ctx->grid[d];
+        cluster /= clusters;
+        rank /= ctx->cluster[d];
+    }
+    return place;
+}
+
+/* One member's turn. The team has one budget, which goes from hand to hand. */
+static enum block_state step_member(struct team *t, struct exec_ctx *ctx, bool *moved)
+{
+    enum block_state state;
+    ctx->budget = t->budget;
+    ctx->budget_left = t->budget_left;
+    state = step_block(ctx, moved);
+    t->budget = ctx->budget;
+    t->budget_left = ctx->budget_left;
+    return state;
+}
+
+void launch_team(struct team *t, uint64_t turn)
+{
+    uint32_t left = t->n;
+    for (uint32_t k = 0; k < t->n; k++) {
+        start_block(&t->members[k], member_block(t, turn, k));
+        t->members[k].has_ended = false;
+    }
+    while (left > 0) {
+        bool moved = false;
+        for (uint32_t k = 0; k < t->n; k++) {
+            struct exec_ctx *ctx = &t->members[k];
+            if (ctx->has_ended)
+                continue;
+            ctx->has_ended = step_member(t, ctx, &moved) == BLOCK_ENDS;
+            left -= ctx->has_ended;
+            if (ctx->stop)
+                return;
+        }
+        for (uint32_t k = 0; k < t->n; k += t->cluster_n)
+            moved |= release_cluster(&t->members[k], t->cluster_n);
+        if (moved)
+            continue;
+        for (uint32_t k = 0; k < t->n; k++)
+            if (!t->members[k].has_ended) {
+                report_hang(&t->members[k]);
+                return;
+            }
     }
 }
 
@@ -416,6 +617,8 @@ void launch_free_ctx(struct exec_ctx *ctx)
     free(ctx->shared);
     free(ctx->register_files);
     free(ctx->local_memory);
+    for (uint32_t k = 0; ctx->warps && k < ctx->warps_n; k++)
+        call_free(&ctx->warps[k]);
     free(ctx->warps);
     free(ctx->block_rows);
     free(ctx->mem_rows);
@@ -432,7 +635,7 @@ int launch_make_ctx(struct exec_ctx *ctx, const struct exec_ctx *like)
     ctx->block_rows = calloc(c->blocks_n, sizeof *ctx->block_rows);
     ctx->mem_rows = calloc((size_t)c->stats_n + 1, sizeof *ctx->mem_rows);
     ctx->guard_rows = calloc((size_t)c->guarded_n + 1, sizeof *ctx->guard_rows);
-    ctx->local_memory = calloc(1, 32 * c->local_bytes * ctx->warps_n + 1);
+    ctx->local_memory = calloc(1, 32 * code_local(c) * ctx->warps_n + 1);
     if (posix_memalign(&shared, 128, ctx->shared_bytes + 128) == 0)
         ctx->shared = shared;
     if (posix_memalign(&files, 64, file * ctx->warps_n + 64) == 0)
@@ -442,15 +645,15 @@ int launch_make_ctx(struct exec_ctx *ctx, const struct exec_ctx *like)
         return -WS_ENOMEM;
     memset(ctx->register_files, 0, file * ctx->warps_n);
     for (uint32_t r = 0; r < c->regs_n; r++)
-        if (c->regs[r].kind == REG_SPECIAL && c->regs[r].special >= SR_CTAID_X && c->regs[r].special <= SR_CTAID_Z &&
-            ctx->ctaid_regs_n < 3)
-            ctx->ctaid_regs[ctx->ctaid_regs_n++] = r;
+        if (c->regs[r].kind == REG_SPECIAL && code_differs_by_block(c->regs[r].special) &&
+            ctx->block_regs_n < BLOCK_REGS_MAX)
+            ctx->block_regs[ctx->block_regs_n++] = r;
     for (uint32_t k = 0; k < ctx->warps_n; k++) {
         struct warp *w = &ctx->warps[k];
         w->ctx = ctx;
         w->index = k;
         w->regs = ctx->register_files + k * file;
-        w->local = ctx->local_memory + 32 * c->local_bytes * k;
+        w->local = ctx->local_memory + 32 * code_local(c) * k;
         prepare_warp(w);
     }
     return 0;

@@ -13,6 +13,8 @@
  * errors -WS_ENOMEM */
 int launch_run(const struct exec_ctx *like, const struct ws_model_launch *launch, struct ws_model_result *result,
                struct exec_ctx *out);
+/* Blocks that have to be resident together; 0: each is for itself. */
+uint32_t launch_team_blocks(const struct exec_ctx *like, const struct ws_model_launch *launch);
 void launch_fini(struct exec_ctx *ctx);
 
 #endif

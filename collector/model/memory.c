@@ -17,6 +17,7 @@ void memory_init(struct memory *memory, uint64_t limit)
 {
     memset(memory, 0, sizeof *memory);
     memory->limit = limit;
+    pthread_mutex_init(&memory->heap.lock, NULL);
 }
 
 void memory_fini(struct memory *memory)
@@ -26,6 +27,7 @@ void memory_fini(struct memory *memory)
         free(memory->all[k].defined);
     }
     free(memory->all);
+    memory_heap_fini(memory);
     memory_init(memory, memory->limit);
 }
 
@@ -105,8 +107,10 @@ int memory_free(struct memory *memory, uint64_t addr)
     return 0;
 }
 
-bool memory_find(const struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi)
+bool memory_find(struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi)
 {
+    if (memory_in_heap(memory, address))
+        return memory_heap_find(memory, address, lo, hi);
     uint32_t at = place_of(memory, address);
     if (at == memory->n || memory->all[at].lo > address)
         return false;

@@ -5,6 +5,7 @@
 #ifndef WS_COLLECTOR_MODEL_MEMORY_H
 #define WS_COLLECTOR_MODEL_MEMORY_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,10 +19,24 @@ struct allocation {
     char label[MEMORY_LABEL_BYTES];
 };
 
+/* What malloc of a kernel gave; by address. */
+struct heap_block {
+    uint64_t at, bytes;
+};
+
+struct heap {
+    uint8_t *base; /* NULL: no kernel wanted it yet */
+    uint64_t bytes;
+    struct heap_block *blocks;
+    uint32_t n, cap, hint;
+    pthread_mutex_t lock;
+};
+
 struct memory {
     struct allocation *all; /* by address */
     uint32_t n, cap;
     uint64_t bytes, limit;
+    struct heap heap;
 };
 
 void memory_init(struct memory *memory, uint64_t limit);
@@ -43,6 +58,18 @@ void memory_define_all(struct memory *memory);
 bool memory_defined(const struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi, uint8_t **defined);
 /* The allocation at this address, or else the one that ends last before it; NULL: none. */
 const struct allocation *memory_nearest(const struct memory *memory, uint64_t address);
-bool memory_find(const struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi);
+bool memory_find(struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi);
+
+/* --- heap.c: the heap of kernels; lives from launch to launch. Any thread. --- */
+
+/* Has effect once. -WS_ENOMEM. */
+int memory_heap(struct memory *memory, uint64_t bytes);
+void memory_heap_fini(struct memory *memory);
+/* A multiple of 16, bytes not zeroed; 0: no room. */
+uint64_t memory_heap_take(struct memory *memory, uint64_t bytes);
+/* False: not the start of a block. */
+bool memory_heap_give(struct memory *memory, uint64_t address);
+bool memory_in_heap(const struct memory *memory, uint64_t address);
+bool memory_heap_find(struct memory *memory, uint64_t address, uint64_t *lo, uint64_t *hi);
 
 #endif

@@ -98,8 +98,8 @@ static void find_zeros(const struct code *c, uint8_t *zeros)
     while (changed) {
         changed = false;
         for (uint32_t k = 0; k < c->ins_n; k++) {
-            uint32_t regs[12];
-            uint32_t n = code_writes(&c->ins[k], regs);
+            uint32_t regs[CODE_REGS_MAX];
+            uint32_t n = code_writes(c, &c->ins[k], regs);
             uint8_t z = n ? result_zeros(c, &c->ins[k], zeros) : 0;
             while (n-- > 0) {
                 changed |= z < zeros[regs[n]];

@@ -19,6 +19,10 @@
 /* More than any test launch needs; a spec from a stranger must not take the machine's memory. */
 #define LIMIT_MEMORY (32ull << 30)
 #define LIMIT_SMEM (227u << 10)
+#define LIMIT_CLUSTER 16u
+/* Blocks that are resident together are all in memory at once. */
+#define LIMIT_RESIDENT (8ull << 30)
+#define WORKSPACE_BYTES 512u
 
 struct ws_model {
     char *text;
@@ -30,9 +34,23 @@ struct ws_model {
     uint32_t kernels_n;
     uint64_t *variables; /* [module->vars_n] address, 0 = none */
     uint64_t params;     /* device address of the parameter block */
+    uint64_t workspace;  /* of cooperative launches, 0 = none yet */
 };
 
 #define PARAMS_BYTES 32768u
+
+/* Of a variable or a function; 0: there is none. */
+static uint64_t symbol_address(const struct ws_model *m, struct ptx_name name)
+{
+    const struct ptx_module *p = m->module;
+    const struct ptx_func *f = ptx_find_func(p, name);
+    if (f)
+        return FUNCTION_WINDOW | ((uint64_t)(f - p->funcs) + 1) * FUNCTION_STEP;
+    for (uint32_t t = 0; t < p->vars_n; t++)
+        if (m->variables[t] && ptx_name_equal(p->vars[t].name, name))
+            return m->variables[t];
+    return 0;
+}
 
 static int allocate_variables(struct ws_model *m)
 {
@@ -55,13 +73,8 @@ static int allocate_variables(struct ws_model *m)
     for (uint32_t v = 0; v < p->vars_n; v++)
         for (uint32_t r = 0; m->variables[v] && r < p->vars[v].relocs_n; r++) {
             const struct ptx_reloc *reloc = &p->vars[v].relocs[r];
-            for (uint32_t t = 0; t < p->vars_n; t++)
-                if (m->variables[t] && ptx_name_equal(p->vars[t].name, reloc->symbol)) {
-                    uint64_t a = m->variables[t] + (uint64_t)reloc->addend;
-                    memcpy((uint8_t *)(uintptr_t)m->variables[v] + reloc->offset, &a,
-                           reloc->bytes < 8 ? reloc->bytes : 8);
-                    break;
-                }
+            uint64_t a = symbol_address(m, reloc->symbol) + (uint64_t)reloc->addend;
+            memcpy((uint8_t *)(uintptr_t)m->variables[v] + reloc->offset, &a, reloc->bytes < 8 ? reloc->bytes : 8);
         }
     return 0;
 }
@@ -374,6 +387,13 @@ static int refuse(struct ws_model_result *result, const char *why)
     return -WS_EINVAL;
 }
 
+/* Blocks of a cluster along one dimension, 1 without clusters. */
+static uint32_t cluster_of(const struct ws_model_launch *l, const struct ptx_func *f, int d)
+{
+    uint32_t n = l->cluster[0] ? l->cluster[d] : f->cluster[0] ? f->cluster[d] : 1;
+    return n ? n : 1;
+}
+
 static int check_shape(const struct ws_model *model, const struct ws_model_launch *l, struct ws_model_result *result)
 {
     const struct ptx_func *f;
@@ -388,6 +408,10 @@ static int check_shape(const struct ws_model *model, const struct ws_model_launc
         return refuse(result, "grid size: x up to 2147483647, y and z up to 65535, none 0");
     if (f->reqntid[0] && threads != (uint64_t)f->reqntid[0] * f->reqntid[1] * f->reqntid[2])
         return refuse(result, "the kernel demands another block size (.reqntid)");
+    if (l->grid[0] % cluster_of(l, f, 0) || l->grid[1] % cluster_of(l, f, 1) || l->grid[2] % cluster_of(l, f, 2))
+        return refuse(result, "the grid is no multiple of the cluster");
+    if ((uint64_t)cluster_of(l, f, 0) * cluster_of(l, f, 1) * cluster_of(l, f, 2) > LIMIT_CLUSTER)
+        return refuse(result, "a cluster has at most 16 blocks");
     if (f->maxntid[0] && threads > (uint64_t)f->maxntid[0] * f->maxntid[1] * f->maxntid[2])
         return refuse(result, "the block is larger than the kernel's launch bounds (.maxntid)");
     return 0;
@@ -399,6 +423,29 @@ static void apply_fixups(struct ws_model *m, struct code *c)
         uint64_t base = c->fixups[k].kind == FIX_PARAMS ? m->params : m->variables[c->fixups[k].var];
         c->regs[c->fixups[k].reg].value = base + (uint64_t)c->fixups[k].addend;
     }
+}
+
+/* What a launch needs beside its buffers: the heap of malloc, the grid's workspace, room for blocks that are resident.
+ */
+static int prepare_memory(struct ws_model *m, const struct ws_model_launch *l, struct exec_ctx *like,
+                          struct ws_model_result *result)
+{
+    const struct code *c = like->code;
+    uint64_t warp = c->file_bytes + 32 * code_local(c) / (c->functions_n ? 8 : 1); /* stacks are hardly touched */
+    uint64_t block = like->warps_n * warp + like->shared_bytes + c->stats_n * sizeof(struct mem_row);
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    int err = 0;
+    if (l->is_cooperative && blocks > LIMIT_RESIDENT / (block + 1))
+        return refuse(result, "a cooperative grid of more blocks than the model can hold at once");
+    if (c->uses_heap)
+        err = memory_heap(m->memory, l->heap_bytes ? l->heap_bytes : WS_MODEL_HEAP_BYTES);
+    if (!err && l->is_cooperative && !m->workspace)
+        err = memory_alloc(m->memory, WORKSPACE_BYTES, &m->workspace);
+    if (!err && l->is_cooperative) {
+        memset((void *)(uintptr_t)m->workspace, 0, WORKSPACE_BYTES);
+        like->workspace = m->workspace;
+    }
+    return err;
 }
 
 static double now_s(void)
@@ -452,6 +499,17 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
     if (like.shared_bytes > LIMIT_SMEM) {
         code_free(code);
         return refuse(result, "more shared memory than a block can have (227 KiB)");
+    }
+    if (code->uses_reserved_smem)
+        like.shared_bytes = ((like.shared_bytes + 127) & ~127ull) + RESERVED_SMEM;
+    for (int d = 0; d < 3; d++)
+        like.cluster[d] = cluster_of(launch, kernel_of(model, launch->kernel), d);
+    if (code->functions_n)
+        code->stack_bytes = (launch->stack_bytes ? launch->stack_bytes : WS_MODEL_STACK_BYTES) & ~15u;
+    err = prepare_memory(model, launch, &like, result);
+    if (err) {
+        code_free(code);
+        return err;
     }
     like.checks = launch->checks & (CHECK_UNINIT | CHECK_RACES);
     like.epoch = launch->test_epoch;

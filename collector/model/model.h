@@ -89,6 +89,9 @@ struct ws_model_progress {
 /* ws_model_launch.sample_blocks */
 #define WS_SAMPLE_AUTO UINT32_MAX
 
+#define WS_MODEL_STACK_BYTES (32u << 10)
+#define WS_MODEL_HEAP_BYTES (8ull << 20) /* as CUDA's cudaLimitMallocHeapSize is at first */
+
 struct ws_model_launch {
     uint32_t kernel;
     uint32_t grid[3], block[3];
@@ -105,6 +108,10 @@ struct ws_model_launch {
                             * the order of a sample then */
     bool (*tick)(void *user, const struct ws_model_progress *progress); /* false: stop. NULL: none */
     void *tick_user;
+    bool is_cooperative;     /* all blocks are resident at once: they may wait for each other (grid.sync()) */
+    uint32_t cluster[3];     /* blocks of a cluster; 0 = as the kernel says, or none */
+    uint32_t stack_bytes;    /* per thread, for calls that cannot be inlined; 0 = WS_MODEL_STACK_BYTES */
+    uint64_t heap_bytes;     /* of malloc in kernels, of the first launch that has it; 0 = WS_MODEL_HEAP_BYTES */
     uint32_t spill_bytes;    /* per thread, as ptxas says: local memory that no PTX shows; 0 = none, or not known */
     unsigned checks;         /* enum ws_model_check */
     uint32_t test_epoch;     /* tests: number of the first interval between barriers */
@@ -143,15 +150,19 @@ enum ws_model_kind {
 
 /* Indexed as enum code_fp: [0] is unused. */
 #define WS_MODEL_FP_COUNT 10
+#define WS_MODEL_TENSOR_COUNT 10
 
 struct ws_model_counts {
     uint64_t blocks, warps;
     struct ws_model_memory memory[WS_MODEL_KIND_COUNT];
-    uint64_t fp[WS_MODEL_FP_COUNT]; /* -, fp32 add mul fma, fp64 add mul fma, fp16 add mul fma; per thread */
-    uint64_t fp16_values;           /* as fp16, but two per thread for packed pairs */
-    bool fp_is_lower_bound;         /* the kernel has div, sqrt, … that SASS makes from several */
-    uint32_t merged_loads;          /* shared loads joined as ptxas does (static) */
-    uint64_t ptx_instructions;      /* PTX, not SASS: never compare with inst_executed */
+    uint64_t fp[WS_MODEL_FP_COUNT];         /* -, fp32 add mul fma, fp64 add mul fma, fp16 add mul fma; per thread */
+    uint64_t fp16_values;                   /* as fp16, but two per thread for packed pairs */
+    uint64_t tensor[WS_MODEL_TENSOR_COUNT]; /* operations, a multiply-add is two; as enum code_tensor */
+    uint64_t bulk[2];                       /* cp.async.bulk: into shared memory, out of it */
+    bool is_assumed[WS_MODEL_KIND_COUNT]; /* with accesses whose pattern is ours (wmma, other blocks' shared memory) */
+    bool fp_is_lower_bound;               /* the kernel has div, sqrt, … that SASS makes from several */
+    uint32_t merged_loads;                /* shared loads joined as ptxas does (static) */
+    uint64_t ptx_instructions;            /* PTX, not SASS: never compare with inst_executed */
     uint64_t ptx_thread_instructions;
     uint64_t branches, divergent_branches; /* PTX level */
     uint64_t memory_64b, memory_128b;      /* memory instructions of these widths, any space */
@@ -186,6 +197,8 @@ enum ws_model_fatal {
     WS_MODEL_FATAL_TRAP,
     WS_MODEL_FATAL_ASSERT,
     WS_MODEL_FATAL_HANG, /* a barrier never completes */
+    WS_MODEL_FATAL_CALL, /* of an address that is no such function */
+    WS_MODEL_FATAL_STACK,
 };
 
 enum ws_model_stop {

@@ -131,22 +131,24 @@ static void format_lane(struct writer *out, const struct exec_ctx *ctx, const ch
     }
 }
 
-/* The k-th parameter of the call: 8 bytes where decode.c put it. */
-static uint64_t parameter(const uint8_t *local, const struct code_ins *i, uint32_t k, uint32_t bytes)
+/* The k-th parameter of the call, where decode.c put it in the frame. */
+static uint64_t parameter(const struct exec_ctx *ctx, const uint8_t *frame, const struct code_ins *i, uint32_t k)
 {
+    const struct code_copy *at = &ctx->code->copies[i->imm + k];
     uint64_t value = 0;
-    memcpy(&value, local + ((uint64_t)i->imm >> (12 * k) & 4095) * 4, bytes);
+    memcpy(&value, frame + at->from, at->bytes);
     return value;
 }
 
 static void print_lane(struct writer *out, const struct warp *w, const struct code_ins *i, const uint8_t *local)
 {
     char format[2048];
-    uint64_t at = parameter(local, i, 1, 8);
-    struct arguments a = {local, at & ((1ull << WINDOW_SHIFT) - 1), w->ctx->code->local_bytes};
+    const uint8_t *frame = local + w->frame;
+    uint64_t at = parameter(w->ctx, frame, i, 1);
+    struct arguments a = {local, at & ((1ull << WINDOW_SHIFT) - 1), code_local(w->ctx->code)};
     if (at >> WINDOW_SHIFT != WINDOW_LOCAL >> WINDOW_SHIFT) /* none, or a place that printf never gets them from */
         a.at = a.end = 0;
-    read_text(w->ctx, parameter(local, i, 0, 8), format, sizeof format);
+    read_text(w->ctx, parameter(w->ctx, frame, i, 0), format, sizeof format);
     format_lane(out, w->ctx, format, &a);
 }
 
@@ -157,12 +159,12 @@ static void assert_lane(struct writer *out, const struct warp *w, const struct c
     char message[512], file[512], function[512];
     uint32_t t = w->index * 32 + lane;
     int n;
-    read_text(ctx, parameter(local, i, 0, 8), message, sizeof message);
-    read_text(ctx, parameter(local, i, 1, 8), file, sizeof file);
-    read_text(ctx, parameter(local, i, 3, 8), function, sizeof function);
+    read_text(ctx, parameter(ctx, local, i, 0), message, sizeof message);
+    read_text(ctx, parameter(ctx, local, i, 1), file, sizeof file);
+    read_text(ctx, parameter(ctx, local, i, 3), function, sizeof function);
     n = snprintf(out->text, sizeof out->text,
                  "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
-                 (unsigned)parameter(local, i, 2, 4), function, ctx->ctaid[0], ctx->ctaid[1], ctx->ctaid[2],
+                 (unsigned)parameter(ctx, local, i, 2), function, ctx->ctaid[0], ctx->ctaid[1], ctx->ctaid[2],
                  t % ctx->block[0], t / ctx->block[0] % ctx->block[1], t / (ctx->block[0] * ctx->block[1]), message);
     out->n = n > 0 ? (size_t)n : 0;
 }
@@ -172,11 +174,11 @@ void exec_print(struct warp *w, const struct code_ins *i)
     struct exec_ctx *ctx = w->ctx;
     for (uint32_t m = w->mask; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
-        const uint8_t *local = w->local + lane * ctx->code->local_bytes;
+        const uint8_t *local = w->local + lane * code_local(ctx->code);
         struct writer out;
         out.n = 0;
         if (i->type2 == PRINT_ASSERT) {
-            assert_lane(&out, w, i, local, lane);
+            assert_lane(&out, w, i, local + w->frame, lane);
             exec_fault(w, i, FAULT_ASSERT, lane, 0);
         } else {
             print_lane(&out, w, i, local);

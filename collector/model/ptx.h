@@ -118,7 +118,7 @@ enum ptx_operand_kind {
     PTX_O_F64,     /* value: bits */
     PTX_O_SPECIAL, /* name: %tid.x */
     PTX_O_SYMBOL,  /* name (variable, function or label), value: added */
-    PTX_O_ADDRESS, /* [reg+value], or [name+value] with reg = PTX_NO_REG */
+    PTX_O_ADDRESS, /* [reg+value], or [name+value] with reg = PTX_NO_REG; [reg, {…}]: first, count, too */
     PTX_O_VECTOR,  /* first, count: elements in func->elements */
     PTX_O_LIST,    /* ( … ) of a call */
 };
@@ -153,6 +153,9 @@ struct ptx_label {
     uint32_t ins;           /* index of the instruction that follows */
     uint32_t targets_first; /* of a .branchtargets list, in func->elements */
     uint32_t targets_n;
+    uint32_t form_first; /* of a .callprototype: variables of the module, return values and then parameters */
+    uint32_t form_rets, form_params;
+    bool is_form;
 };
 
 struct ptx_func {
@@ -180,7 +183,8 @@ struct ptx_func {
     uint32_t scopes_n;
     uint32_t reqntid[3]; /* .reqntid / .maxntid, 0 = not given */
     uint32_t maxntid[3];
-    char refusal[192]; /* "" or why the function cannot be read */
+    uint32_t cluster[3]; /* .reqnctapercluster, 0 = not given */
+    char refusal[192];   /* "" or why the function cannot be read */
 };
 
 struct ptx_file {
@@ -195,6 +199,7 @@ struct ptx_module {
     uint32_t vars_n;
     struct ptx_func *funcs;
     uint32_t funcs_n;
+    uint32_t *by_name; /* [funcs_n] functions by name, of one name the one with a body first */
     struct ptx_file *files;
     uint32_t files_n;
 };

@@ -457,6 +457,7 @@ static void close_scope(struct parser *p)
 /* --- operands --- */
 
 static bool read_operand(struct parser *p, struct ptx_operand *o, uint32_t depth);
+static bool read_group(struct parser *p, struct ptx_operand *o, char end, uint32_t depth);
 
 static void refuse(struct parser *p, const struct ptx_ins *in, const char *why)
 {
@@ -468,7 +469,7 @@ static void refuse(struct parser *p, const struct ptx_ins *in, const char *why)
 
 static bool read_group(struct parser *p, struct ptx_operand *o, char end, uint32_t depth)
 {
-    struct ptx_operand parts[16];
+    struct ptx_operand parts[64]; /* a call's parameters */
     struct ptx_func *f = p->func;
     uint32_t n = 0;
     o->kind = end == '}' ? PTX_O_VECTOR : PTX_O_LIST;
@@ -525,7 +526,16 @@ static bool read_address(struct parser *p, struct ptx_operand *o)
     } else {
         return false;
     }
-    return read_offset(p, &o->value) && accept(p, ']');
+    if (!read_offset(p, &o->value))
+        return false;
+    if (accept(p, ',')) { /* [texture, {x, y}] */
+        struct ptx_operand group = {0};
+        if (!is_punct(p, '{') || !read_group(p, &group, '}', 1))
+            return false;
+        o->first = group.first;
+        o->count = group.count;
+    }
+    return accept(p, ']');
 }
 
 static bool is_special_name(struct ptx_name name)
@@ -676,6 +686,41 @@ static void read_instruction(struct parser *p)
     f->ins[f->ins_n++] = in;
 }
 
+/* (.param .b32 a, .param .b64 b): how many; each becomes a variable. */
+static uint32_t read_form_list(struct parser *p)
+{
+    uint32_t n = 0;
+    expect(p, '(');
+    while (!p->failed && !is_punct(p, ')')) {
+        if (!is_direct(p, ".param")) {
+            fail(p, -WS_ESYNTAX, "expected .param");
+            return 0;
+        }
+        next(p);
+        (void)read_var(p, PTX_SPACE_FRAME);
+        n++;
+        if (!accept(p, ','))
+            break;
+    }
+    expect(p, ')');
+    return n;
+}
+
+/* .callprototype (return values) _ (parameters) .noreturn; */
+static void read_form(struct parser *p, struct ptx_label *label)
+{
+    label->is_form = true;
+    label->form_first = p->module->vars_n;
+    if (is_punct(p, '('))
+        label->form_rets = read_form_list(p);
+    if (p->now.kind != PTX_IDENT)
+        fail(p, -WS_ESYNTAX, "cannot read .callprototype");
+    next(p);
+    if (is_punct(p, '('))
+        label->form_params = read_form_list(p);
+    skip_to(p, ';');
+}
+
 static void add_label(struct parser *p, struct ptx_name name)
 {
     struct ptx_func *f = p->func;
@@ -706,7 +751,10 @@ static void add_label(struct parser *p, struct ptx_name name)
         } while (is_punct(p, ','));
         label->targets_n = f->elements_n - label->targets_first;
         expect(p, ';');
-    } else if (is_direct(p, ".callprototype") || is_direct(p, ".calltargets")) {
+    } else if (is_direct(p, ".callprototype")) {
+        next(p);
+        read_form(p, label);
+    } else if (is_direct(p, ".calltargets")) {
         skip_to(p, ';');
     }
 }
@@ -841,6 +889,8 @@ static void read_func(struct parser *p, bool is_entry)
             read_dims(p, f->reqntid);
         } else if (is_direct(p, ".maxntid")) {
             read_dims(p, f->maxntid);
+        } else if (is_direct(p, ".reqnctapercluster")) {
+            read_dims(p, f->cluster);
         } else { /* .minnctapersm 2, .maxnreg 32, .noreturn, … */
             next(p);
             while (p->now.kind == PTX_INT || p->now.kind == PTX_STRING || is_punct(p, ','))
@@ -931,6 +981,35 @@ static void read_module_item(struct parser *p)
     }
 }
 
+static int compare_names(struct ptx_name a, struct ptx_name b)
+{
+    uint32_t n = a.length < b.length ? a.length : b.length;
+    int c = memcmp(a.at, b.at, n);
+    return c ? c : (a.length > b.length) - (a.length < b.length);
+}
+
+/* A declaration has the name of its definition: the definition comes first. */
+static int compare_funcs(const void *a, const void *b, void *module)
+{
+    const struct ptx_module *m = module;
+    uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+    int c = compare_names(m->funcs[i].name, m->funcs[k].name);
+    if (c == 0)
+        c = (int)m->funcs[k].has_body - (int)m->funcs[i].has_body;
+    return c ? c : (i > k) - (i < k);
+}
+
+static bool sort_names(struct ptx_module *m)
+{
+    m->by_name = malloc((m->funcs_n + 1) * sizeof *m->by_name);
+    if (!m->by_name)
+        return false;
+    for (uint32_t k = 0; k < m->funcs_n; k++)
+        m->by_name[k] = k;
+    qsort_r(m->by_name, m->funcs_n, sizeof *m->by_name, compare_funcs, m);
+    return true;
+}
+
 int ptx_parse(const char *text, size_t length, struct ptx_module **module, char *error, size_t error_bytes)
 {
     struct parser p = {.error = error, .error_bytes = error_bytes};
@@ -945,6 +1024,8 @@ int ptx_parse(const char *text, size_t length, struct ptx_module **module, char 
         read_module_item(&p);
     if (!p.failed && p.module->version == 0)
         fail(&p, -WS_ESYNTAX, "no .version: this is not PTX");
+    if (!p.failed && !sort_names(p.module))
+        fail(&p, -WS_ENOMEM, "out of memory");
     free(p.decls);
     if (p.failed) {
         ptx_free(p.module);
@@ -975,15 +1056,22 @@ void ptx_free(struct ptx_module *module)
     }
     free(module->vars);
     free(module->funcs);
+    free(module->by_name);
     free(module->files);
     free(module);
 }
 
 const struct ptx_func *ptx_find_func(const struct ptx_module *module, struct ptx_name name)
 {
-    const struct ptx_func *found = NULL;
-    for (uint32_t i = 0; i < module->funcs_n; i++)
-        if (ptx_name_equal(module->funcs[i].name, name) && (!found || module->funcs[i].has_body))
-            found = &module->funcs[i];
-    return found;
+    uint32_t lo = 0, hi = module->funcs_n;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (compare_names(module->funcs[module->by_name[mid]].name, name) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == module->funcs_n || !ptx_name_equal(module->funcs[module->by_name[lo]].name, name))
+        return NULL;
+    return &module->funcs[module->by_name[lo]];
 }

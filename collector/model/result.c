@@ -13,7 +13,8 @@
 
 static enum ws_model_kind kind_of(const struct code_ins *i, uint32_t generic_row)
 {
-    bool is_load = i->op == OP_ld_any || i->op == OP_ld_global_b32 || i->op == OP_ld_shared_b32 || i->op == OP_ldmatrix;
+    bool is_load = i->op == OP_ld_any || i->op == OP_ld_global_b32 || i->op == OP_ld_shared_b32 ||
+                   i->op == OP_ldmatrix || i->op == OP_wmma_load;
     uint8_t space = i->space;
     if (i->op == OP_cp_async)
         return WS_MODEL_ASYNC_COPY;
@@ -62,6 +63,11 @@ static void fill_row(struct ws_model_row *row, const struct code_ins *in, const 
     row->lanes = is_guarded ? ctx->guard_rows[in->guarded].lanes : block->lanes;
 }
 
+static bool is_shared_kind(enum ws_model_kind kind)
+{
+    return kind == WS_MODEL_SHARED_LD || kind == WS_MODEL_SHARED_ST || kind == WS_MODEL_SHARED_ATOMIC;
+}
+
 static void count_instruction(struct ws_model_result *r, const struct exec_ctx *ctx, const struct code_ins *in,
                               const struct ws_model_row *row)
 {
@@ -73,7 +79,12 @@ static void count_instruction(struct ws_model_result *r, const struct exec_ctx *
     }
     if ((in->flags & CODE_SOFTWARE) && row->lanes)
         c->fp_is_lower_bound = true;
-    (void)ctx;
+    if (in->op == OP_mma) {
+        const struct code_matrix *m = &ctx->code->wide[in->wide].matrix;
+        c->tensor[m->count] += row->runs * 2ull * m->m * m->n * m->k; /* a multiply-add is two */
+    }
+    if (in->op == OP_bulk_copy)
+        c->bulk[in->type2 ? 0 : 1] += row->runs;
 }
 
 /* Rows of one instruction: none, one, or one per space that a generic access touched. */
@@ -97,6 +108,8 @@ static void add_rows(struct ws_model_result *r, const struct exec_ctx *ctx, cons
             one.kind = kind_of(in, k);
             add_memory(&one.memory, &m->sum);
             add_memory(&r->counts.memory[one.kind], &m->sum);
+            r->counts.is_assumed[one.kind] |=
+                in->op == OP_wmma_load || in->op == OP_wmma_store || (ctx->code->uses_mapa && is_shared_kind(one.kind));
             r->counts.memory_64b += in->count_bytes == 8 ? m->sum.requests : 0;
             r->counts.memory_128b += in->count_bytes == 16 ? m->sum.requests : 0;
         }
@@ -199,7 +212,9 @@ static void append_global(struct line *out, const struct memory *memory, uint64_
     uint64_t bytes = a ? a->hi - a->lo : 0;
     const char *label = a && a->label[0] ? a->label : "an allocation";
     append(out, ", address %#" PRIx64, address);
-    if (a && address < a->hi)
+    if (memory_in_heap(memory, address))
+        append(out, " in the heap of malloc, in no block of it");
+    else if (a && address < a->hi)
         append(out, ", byte %" PRIu64 " of %s (%" PRIu64 " bytes)", address - a->lo, label, bytes);
     else if (a && address - a->hi < 1u << 20)
         append(out, ", %" PRIu64 " bytes past %s (%" PRIu64 " bytes)", address - a->hi, label, bytes);
@@ -212,14 +227,19 @@ static void append_address(struct line *out, const struct exec_ctx *ctx, const s
 {
     bool is_race = f->kind == FAULT_RACE || f->kind == FAULT_RACE_WARP;
     bool is_async = f->ins->op == OP_cp_async && (is_race || f->address < ctx->shared_bytes);
-    if (f->kind == FAULT_TRAP || f->kind == FAULT_ASSERT || f->kind == FAULT_BARRIER || f->kind == FAULT_HANG)
+    if (f->kind == FAULT_TRAP || f->kind == FAULT_ASSERT || f->kind == FAULT_BARRIER || f->kind == FAULT_HANG ||
+        f->kind == FAULT_STACK)
         return;
+    if (f->kind == FAULT_CALL || f->kind == FAULT_FREE) {
+        append(out, ", address %#" PRIx64, f->address);
+        return;
+    }
     if (f->ins->space == PTX_SPACE_SHARED || is_race || is_async ||
         (f->ins->space == PTX_SPACE_GENERIC && f->address < ctx->shared_bytes))
         append_shared(out, ctx, f->address);
     else if (f->ins->space == PTX_SPACE_LOCAL)
         append(out, ", offset %" PRIu64 " of %" PRIu64 " bytes of the thread's local memory", f->address,
-               ctx->code->local_bytes);
+               code_local(ctx->code));
     else
         append_global(out, memory, f->address);
 }
@@ -248,6 +268,9 @@ static void add_issue(struct ws_model_result *r, const struct exec_ctx *ctx, con
                                  [FAULT_ASSERT] = {"assertion failed", 0},
                                  [FAULT_BARRIER] = {"barrier reached by a part of the warp", WS_CHECK_BARRIER},
                                  [FAULT_HANG] = {"a barrier never completes: the block would hang", WS_CHECK_BARRIER},
+                                 [FAULT_CALL] = {"call of an address that is no function of this form", 0},
+                                 [FAULT_STACK] = {"calls nested deeper than the stack of a thread", 0},
+                                 [FAULT_FREE] = {"free of what malloc did not give, or twice", WS_CHECK_BOUNDS},
                                  [FAULT_UNINIT] = {"read of memory that nobody wrote", WS_CHECK_UNINIT}};
     static const char *const races[] = {"race, read after write", "race, write after read", "race, two writes"};
     bool is_race = f->kind == FAULT_RACE || f->kind == FAULT_RACE_WARP;
@@ -277,7 +300,12 @@ static enum ws_model_fatal fatal_of(const struct exec_ctx *ctx)
     for (uint32_t k = 0; k < ctx->faults_n; k++)
         switch (ctx->faults[k].kind) {
         case FAULT_BOUNDS:
+        case FAULT_FREE:
             return WS_MODEL_FATAL_ADDRESS;
+        case FAULT_CALL:
+            return WS_MODEL_FATAL_CALL;
+        case FAULT_STACK:
+            return WS_MODEL_FATAL_STACK;
         case FAULT_ALIGN:
             return WS_MODEL_FATAL_ALIGN;
         case FAULT_ASSERT:

@@ -13,9 +13,12 @@
 /* Above this the sets would not fit into reasonable memory; every register then keeps its own place. */
 #define LIMIT_SET_WORDS (16u << 20)
 
-uint32_t code_reads(const struct code_ins *in, uint32_t out[12])
+uint32_t code_reads(const struct code *code, const struct code_ins *in, uint32_t out[CODE_REGS_MAX])
 {
+    const struct code_wide *wide = in->wide != CODE_NONE ? &code->wide[in->wide] : NULL;
     uint32_t n = 0;
+    for (uint32_t k = 0; wide && k < wide->s_n; k++)
+        out[n++] = wide->s[k];
     for (int k = 0; k < 4; k++)
         if (in->s[k] != CODE_NONE)
             out[n++] = in->s[k];
@@ -23,14 +26,18 @@ uint32_t code_reads(const struct code_ins *in, uint32_t out[12])
         out[n++] = in->a;
     if (in->guard != CODE_NONE) {
         out[n++] = in->guard;
-        n += code_writes(in, out + n);
+        n += code_writes(code, in, out + n);
     }
     return n;
 }
 
-uint32_t code_writes(const struct code_ins *in, uint32_t out[12])
+uint32_t code_writes(const struct code *code, const struct code_ins *in, uint32_t out[CODE_REGS_MAX])
 {
+    const struct code_wide *wide = in->wide != CODE_NONE ? &code->wide[in->wide] : NULL;
     uint32_t n = 0;
+    for (uint32_t k = 0; wide && k < wide->d_n; k++)
+        if (wide->d[k] != CODE_NONE)
+            out[n++] = wide->d[k];
     for (int k = 0; k < 4; k++)
         if (in->d[k] != CODE_NONE)
             out[n++] = in->d[k];
@@ -65,13 +72,13 @@ static void block_sets(struct live *v, uint32_t b)
     const struct code *c = v->code;
     uint64_t *use = v->use + (size_t)b * v->words, *def = v->def + (size_t)b * v->words;
     for (uint32_t k = c->blocks[b].first; k < block_end(&c->blocks[b]); k++) {
-        uint32_t regs[12];
+        uint32_t regs[CODE_REGS_MAX];
         if (c->ins[k].fold != FOLD_RUNS)
             continue;
-        for (uint32_t n = code_reads(&c->ins[k], regs); n-- > 0;)
+        for (uint32_t n = code_reads(c, &c->ins[k], regs); n-- > 0;)
             if (!(def[regs[n] / 64] >> (regs[n] % 64) & 1))
                 use[regs[n] / 64] |= 1ull << (regs[n] % 64);
-        for (uint32_t n = code_writes(&c->ins[k], regs); n-- > 0;)
+        for (uint32_t n = code_writes(c, &c->ins[k], regs); n-- > 0;)
             def[regs[n] / 64] |= 1ull << (regs[n] % 64);
     }
 }
@@ -80,7 +87,8 @@ static bool flow_backwards(struct live *v, uint32_t b)
 {
     const struct code_block *block = &v->code->blocks[b];
     uint32_t to[2] = {block->next, block->target};
-    bool falls = block->kind == END_FALL || block->kind == END_BARRIER || block->guard != CODE_NONE;
+    bool ends = block->kind == END_BRANCH || block->kind == END_EXIT || block->kind == END_RETURN;
+    bool falls = !ends || block->guard != CODE_NONE;
     uint64_t *in = v->in + (size_t)b * v->words, *out = v->out + (size_t)b * v->words;
     bool changed = false;
     if (!falls)
@@ -126,12 +134,12 @@ static void make_intervals(struct live *v, bool have_sets)
             touch_set(v, v->out + (size_t)b * v->words, 2 * end);
         }
         for (uint32_t k = c->blocks[b].first; k < end; k++) {
-            uint32_t regs[12];
+            uint32_t regs[CODE_REGS_MAX];
             if (c->ins[k].fold != FOLD_RUNS)
                 continue;
-            for (uint32_t n = code_reads(&c->ins[k], regs); n-- > 0;)
+            for (uint32_t n = code_reads(c, &c->ins[k], regs); n-- > 0;)
                 touch(v, regs[n], 2 * k);
-            for (uint32_t n = code_writes(&c->ins[k], regs); n-- > 0;)
+            for (uint32_t n = code_writes(c, &c->ins[k], regs); n-- > 0;)
                 touch(v, regs[n], 2 * k + 1);
         }
     }
@@ -216,6 +224,13 @@ static void rewrite(struct code *c)
             if (*all[n] != CODE_NONE)
                 *all[n] = c->regs[*all[n]].offset;
     }
+    for (uint32_t k = 0; k < c->wide_n; k++) {
+        for (uint32_t n = 0; n < c->wide[k].d_n; n++)
+            if (c->wide[k].d[n] != CODE_NONE)
+                c->wide[k].d[n] = c->regs[c->wide[k].d[n]].offset;
+        for (uint32_t n = 0; n < c->wide[k].s_n; n++)
+            c->wide[k].s[n] = c->regs[c->wide[k].s[n]].offset;
+    }
     for (uint32_t b = 0; b < c->blocks_n; b++)
         if (c->blocks[b].guard != CODE_NONE)
             c->blocks[b].guard = c->regs[c->blocks[b].guard].offset;
@@ -238,6 +253,7 @@ static int place_all(struct code *c, struct interval *sorted)
         at += (uint64_t)n * class_bytes[class] + 4;
         at = (at + 63) & ~63ull;
     }
+    c->saved_bytes = (uint32_t)at;
     for (uint32_t class = 3; class -- > 0;) /* the wide ones first: all lie at multiples of their lane */
         for (uint32_t r = 0; r < c->regs_n; r++)
             if (!is_virtual(c, r) && class_of(&c->regs[r]) == class) {

@@ -54,6 +54,47 @@ static void put_arithmetic(struct ws_value *raw, const struct ws_model_counts *c
     }
 }
 
+static void put_tensor(struct ws_value *raw, const struct ws_model_counts *c)
+{
+    static const enum ws_metric_id keys[WS_MODEL_TENSOR_COUNT] = {
+        WS_M_tensor_ops_fp16_acc16, WS_M_tensor_ops_fp16_acc32, WS_M_tensor_ops_bf16,      WS_M_tensor_ops_tf32,
+        WS_M_tensor_ops_fp64,       WS_M_tensor_ops_fp8_acc16,  WS_M_tensor_ops_fp8_acc32, WS_M_tensor_ops_int8,
+        WS_M_tensor_ops_int4,       WS_M_tensor_ops_int1};
+    for (int k = 0; k < WS_MODEL_TENSOR_COUNT; k++)
+        put(raw, keys[k], c->tensor[k]);
+    put(raw, WS_M_tensor_ops_fp16_any, c->tensor[0] + c->tensor[1]);
+    put(raw, WS_M_tensor_ops_fp8_any, c->tensor[5] + c->tensor[6]);
+    put(raw, WS_M_tma_ld_instructions, c->bulk[0]);
+    put(raw, WS_M_tma_st_instructions, c->bulk[1]);
+}
+
+/* Counts of accesses whose pattern is the model's own. */
+static void grade_assumed(struct ws_value *raw, const struct ws_model_counts *c)
+{
+    static const struct {
+        uint8_t kind;
+        uint16_t key;
+    } rows[] = {
+        {WS_MODEL_GLOBAL_LD, WS_M_gld_requests},
+        {WS_MODEL_GLOBAL_LD, WS_M_gld_sectors},
+        {WS_MODEL_GLOBAL_LD, WS_M_gld_bytes},
+        {WS_MODEL_GLOBAL_ST, WS_M_gst_requests},
+        {WS_MODEL_GLOBAL_ST, WS_M_gst_sectors},
+        {WS_MODEL_GLOBAL_ST, WS_M_gst_bytes},
+        {WS_MODEL_SHARED_LD, WS_M_shared_ld_requests},
+        {WS_MODEL_SHARED_LD, WS_M_shared_ld_wavefronts},
+        {WS_MODEL_SHARED_LD, WS_M_shared_ideal_wavefronts},
+        {WS_MODEL_SHARED_ST, WS_M_shared_st_requests},
+        {WS_MODEL_SHARED_ST, WS_M_shared_st_wavefronts},
+        {WS_MODEL_SHARED_ST, WS_M_shared_ideal_wavefronts},
+        {WS_MODEL_SHARED_ATOMIC, WS_M_shared_atom_requests},
+        {WS_MODEL_SHARED_ATOMIC, WS_M_shared_atom_wavefronts},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (c->is_assumed[rows[k].kind])
+            raw[rows[k].key].grade = WS_GRADE_ESTIMATE;
+}
+
 void ws_model_values(const struct ws_model_counts *counts, struct ws_value raw[WS_METRIC_COUNT])
 {
     for (int id = 0; id < WS_METRIC_COUNT; id++) {
@@ -62,6 +103,8 @@ void ws_model_values(const struct ws_model_counts *counts, struct ws_value raw[W
     }
     put_memory(raw, counts);
     put_arithmetic(raw, counts);
+    put_tensor(raw, counts);
+    grade_assumed(raw, counts);
     if (counts->spill_bytes) /* registers that ptxas spills are in SASS only */
         raw[WS_M_local_ld_requests] = raw[WS_M_local_ld_sectors] = raw[WS_M_local_st_requests] =
             raw[WS_M_local_st_sectors] = ws_missing(WS_WHY_NEEDS_GPU, NULL);

@@ -116,7 +116,7 @@ compile() { # PROGRAM OUTPUT OPTIONS…
 }
 compile_all() { # side by side: nvcc takes seconds for each
     local modelled=(-cudart shared -gencode "arch=compute_90,code=compute_90")
-    for program in kernels runtime mistakes; do compile $program $program "${modelled[@]}" & done
+    for program in kernels runtime mistakes calls together matrices; do compile $program $program "${modelled[@]}" & done
     compile mistakes static &
     compile mistakes sass -cudart shared -gencode arch=compute_90,code=sm_90 &
     wait
@@ -133,6 +133,10 @@ runtime() {
     run 0 "$scratch/runtime" || return 1
     for line in 'streams ok' 'graph ok' 'memory ok' 'managed ok' 'device ok'; do prints "$line" || return 1; done
     says "CPU time of the model" && ! grep -q "never freed" "$scratch/err"
+}
+all_ok() { # PROGRAM LINES: each says ok
+    run 0 "$scratch/$1" || return 1
+    [ "$(grep -c ' ok$' "$scratch/out")" -eq "$2" ] || { echo "$1: not $2 lines that say ok"; return 1; }
 }
 mistake() { # WHAT CODE TEXT
     run 0 "$scratch/mistakes" "$1" && prints "$2" && says "$3"
@@ -161,12 +165,16 @@ if [ -n "$nvcc" ]; then
     compile_all
     check ordinary_kernels_give_their_answers kernels
     check streams_graphs_and_memory_work runtime
+    check calls_that_cannot_be_inlined_give_their_answers all_ok calls 5
+    check threads_that_wait_for_each_other_give_their_answers all_ok together 7
+    check tensor_cores_give_their_answers all_ok matrices 17
     check registers_come_from_ptxas registers
     check planted_mistakes_are_named mistakes
     check program_that_cannot_be_modelled_says_how_to_relink relink
     check structs_and_numbers_are_those_of_the_headers abi
 else
     for name in ordinary_kernels_give_their_answers streams_graphs_and_memory_work registers_come_from_ptxas \
+        calls_that_cannot_be_inlined_give_their_answers threads_that_wait_for_each_other_give_their_answers tensor_cores_give_their_answers \
         planted_mistakes_are_named program_that_cannot_be_modelled_says_how_to_relink structs_and_numbers_are_those_of_the_headers; do
         skip $name
     done

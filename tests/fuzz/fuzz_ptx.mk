@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # PTX from strangers. `make test` replays mutations of small bundled kernels; `make fuzz-ptx` runs libFuzzer.
-FUZZ_PTX_SEEDS := $(addprefix kernels/ptx/,vec_add.ptx reduce_tree.ptx transpose.ptx diverge.ptx atomic_sum.ptx)
+FUZZ_PTX_SEEDS := $(addprefix kernels/ptx/,vec_add.ptx reduce_tree.ptx transpose.ptx diverge.ptx atomic_sum.ptx) $(wildcard tests/model/ptx/*.ptx)
 $(B)/tests/fuzz_ptx: tests/fuzz/fuzz_ptx.c $(COLLECTOR_LIB) $(ANALYZER_LIB)
 	$(call msg,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -DREPLAY $(LDFLAGS_ALL) $^ -lm -o $@

@@ -362,24 +362,15 @@ TEST(calls_are_inlined_with_their_frames)
     CHECK_INT(r.result.counts.memory[WS_MODEL_LOCAL_ST].requests, 0); /* registers carry them on a GPU */
 }
 
-TEST(recursion_is_refused_by_name_and_line)
-{
-    static struct run r;
-    run_ptx(HEAD ".func f() {\ncall f, ();\nret; }\n.entry k(.param .u64 a, .param .u64 b) {\n call f, (); ret; }", &r,
-            1, 1);
-    CHECK_INT(r.err, -WS_EUNSUP);
-    CHECK(strstr(r.result.refusal, "k: line 5: 'call': recursive") != NULL);
-}
-
 TEST(unknown_opcodes_are_refused_by_name_line_and_opcode)
 {
     static struct run r;
     run_ptx(HEAD ".entry k(.param .u64 a, .param .u64 b) {\n\nwgmma.fence.sync.aligned;\nret; }", &r, 1, 1);
     CHECK_INT(r.err, -WS_EUNSUP);
     CHECK(strstr(r.result.refusal, "k: line 6: 'wgmma.fence.sync.aligned'") != NULL);
-    run_ptx(KERNEL("", "mov.u32 %r3, %reserved_smem_offset_1;\n" OUT32("%r3")), &r, 1, 32);
+    run_ptx(KERNEL("", "mov.u32 %r3, %pm7;\n" OUT32("%r3")), &r, 1, 32);
     CHECK_INT(r.err, -WS_EUNSUP);
-    CHECK(strstr(r.result.refusal, "unknown special register '%reserved_smem_offset_1'") != NULL);
+    CHECK(strstr(r.result.refusal, "unknown special register '%pm7'") != NULL);
     run_ptx(HEAD ".entry k(.param .u64 a, .param .u64 b) {.reg .b64 %rd<3>;\nadd.u32 %rd1, %rd2, 1; ret; }", &r, 1, 1);
     CHECK_INT(r.err, -WS_EUNSUP);
 }

@@ -84,7 +84,7 @@ TEST(debug_sections_are_skipped)
 TEST(operands_nobody_knows_refuse_only_their_function)
 {
     struct ptx_module *m =
-        parse(HEAD ".entry a() { .reg .f32 %f<9>; tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f5,%f6}]; ret; }\n"
+        parse(HEAD ".entry a() { .reg .f32 %f<9>; tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, [%f5,%f6]]; ret; }\n"
                    ".entry b() { ret; }",
               NULL);
     REQUIRE(m != NULL);
