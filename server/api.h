@@ -115,6 +115,7 @@ ws_handler ws_api_health, ws_api_metrics, ws_api_status, ws_api_events, ws_api_o
 ws_handler ws_api_sessions, ws_api_session, ws_api_session_delete, ws_api_session_note;
 ws_handler ws_api_report, ws_api_kernels, ws_api_kernel, ws_api_source, ws_api_launches, ws_api_roofline;
 ws_handler ws_api_time, ws_api_verify, ws_api_decode;
+ws_handler ws_api_processes, ws_api_running, ws_api_control;
 ws_handler ws_api_timeline, ws_api_timeline_data, ws_api_export;
 ws_handler ws_api_timeline_memory, ws_api_timeline_waits, ws_api_timeline_queue, ws_api_timeline_profiling;
 ws_handler ws_api_compare, ws_api_occupancy, ws_api_access, ws_api_catalogue;

@@ -2,6 +2,7 @@
  * cmd_report.c: `warpsight report [SESSION]`: reads the options, loads, prints in the form that was asked for. */
 #include "../analyzer/err.h"
 #include "assets.h"
+#include "by_process.h"
 #include "cli.h"
 #include "cmd.h"
 #include "html_report.h"
@@ -23,16 +24,17 @@ static const struct ws_option options[] = {
     {"sort", 's', "KEY", "order by duration (default), mean, min, max, launches, gain, name, or a metric"},
     {"top", 'n', "N", "only the first N kernels"},
     {"all", 'a', NULL, "describe every kernel, with every metric (default: the first 10, the main ones)"},
+    {"by-process", 0, NULL, "its processes (ranks, children) beside each other, and nothing else"},
     {"output", 'o', "FILE", "write to FILE"},
     {NULL, 0, NULL, NULL},
 };
-enum { OPT_JSON, OPT_CSV, OPT_HTML, OPT_KERNEL, OPT_SOURCE, OPT_SORT, OPT_TOP, OPT_ALL, OPT_OUTPUT };
+enum { OPT_JSON, OPT_CSV, OPT_HTML, OPT_KERNEL, OPT_SOURCE, OPT_SORT, OPT_TOP, OPT_ALL, OPT_BY_PROCESS, OPT_OUTPUT };
 
 #define DETAILS 10
 #define SOURCE_LINES 10
 
 struct request {
-    bool json, csv, html, all, source;
+    bool json, csv, html, all, source, by_process;
     const char *session, *kernel, *sort, *output;
     long long top;
 };
@@ -68,6 +70,9 @@ static int read_option(struct request *r, int found, const char *value)
         break;
     case OPT_ALL:
         r->all = true;
+        break;
+    case OPT_BY_PROCESS:
+        r->by_process = true;
         break;
     case OPT_OUTPUT:
         r->output = value;
@@ -128,12 +133,32 @@ static int print_source(const struct request *r, struct ws_store *store, const s
     return err == 0 && !any ? -WS_ENOENT : err;
 }
 
+static int print_processes(const struct request *r, struct ws_store *store, const struct ws_session *session, FILE *out)
+{
+    struct ws_json json = {.out = out, .pretty = true};
+    struct ws_by_process all;
+    int err = ws_by_process_load(store, session, &all);
+    if (err == 0 && r->json) {
+        ws_json_object(&json);
+        ws_json_put_int(&json, "session", session->row.id);
+        ws_by_process_json(&json, &all);
+        ws_json_end(&json);
+        fputc('\n', out);
+    } else if (err == 0) {
+        ws_by_process_text(&all, out);
+    }
+    ws_by_process_free(&all);
+    return err;
+}
+
 static int print(const struct request *r, struct ws_store *store, const struct ws_session *session, FILE *out)
 {
     struct ws_json json = {.out = out, .pretty = true};
     struct ws_text_options text = {.all = r->all, .details = r->all || r->kernel ? SIZE_MAX : DETAILS};
     if (r->source)
         return print_source(r, store, session, out);
+    if (r->by_process)
+        return print_processes(r, store, session, out);
     if (r->json)
         return ws_report_json(session, &json);
     if (r->csv)
@@ -188,6 +213,8 @@ int ws_cmd_report(int argc, char **argv)
     }
     if (r.source && (r.csv || r.html))
         return ws_cli_usage_error("report", "--source goes with --json or alone");
+    if (r.by_process && (r.csv || r.html || r.source || r.kernel || r.sort || r.top || r.all))
+        return ws_cli_usage_error("report", "--by-process goes with --json and --output alone");
     if (r.json + r.csv + r.html > 1)
         return ws_cli_usage_error("report", "one of --json, --csv and --html");
     if (r.html && ws_asset_get(WS_ASSET_HTML)->size == 0)

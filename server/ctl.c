@@ -96,14 +96,18 @@ static void copy_text(char *out, size_t cap, struct ws_text text)
     out[n] = 0;
 }
 
-static void take_hello(struct ws_ctl_process *p, const struct ws_rec_hello *hello)
+/* Of a process that a collector of CUPTI is in: the model has nothing that could be stopped. */
+static bool take_hello(struct ws_ctl_process *p, const struct ws_rec_hello *hello)
 {
+    if (ws_text_is(hello->source, "modelled"))
+        return false;
     p->pid = (uint32_t)hello->pid;
     p->started_ns = hello->started_ns;
     copy_text(p->name, sizeof p->name, hello->session_name);
     copy_text(p->exe, sizeof p->exe, hello->exe);
     copy_text(p->host, sizeof p->host, hello->host);
     copy_text(p->rank, sizeof p->rank, hello->rank);
+    return true;
 }
 
 /* Who writes this segment. */
@@ -118,15 +122,16 @@ static bool read_head(int fd, struct ws_ctl_process *p)
     if (n > 0 && ws_wire_get_segment(&header, bytes, (size_t)n) == 0 && strcmp(header.agent_id, p->agent_id) == 0) {
         p->pid = header.pid;
         p->started_ns = header.started_ns;
-        while (!is_found && ws_wire_get_frame(&frame, bytes + at, (size_t)n - at) == 0) {
+        while (ws_wire_get_frame(&frame, bytes + at, (size_t)n - at) == 0) {
             struct ws_rec_hello hello;
             const uint8_t *record;
             uint32_t offset = 0;
             uint32_t length;
-            is_found = frame.type == WS_REC_HELLO && ws_wire_next_record(&frame, &offset, &record, &length) == 1 &&
-                       ws_wire_get_hello(&hello, record, length) == 0;
-            if (is_found)
-                take_hello(p, &hello);
+            if (frame.type == WS_REC_HELLO && ws_wire_next_record(&frame, &offset, &record, &length) == 1 &&
+                ws_wire_get_hello(&hello, record, length) == 0) {
+                is_found = take_hello(p, &hello);
+                break;
+            }
             at += WS_WIRE_FRAME_BYTES + frame.length;
         }
     }

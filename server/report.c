@@ -6,6 +6,7 @@
 #include "../analyzer/err.h"
 #include "../analyzer/plausible.h"
 #include "../analyzer/rules.h"
+#include "collected.h"
 #include "timeline_facts.h"
 
 #include "../collector/model/emit.h"
@@ -442,6 +443,34 @@ static int warn_of_nothing(struct loader *l)
     return 0;
 }
 
+/* When nothing was collected, in one sentence. */
+static int warn_of_gaps(struct loader *l)
+{
+    struct ws_gaps gaps;
+    const struct ws_session_row *r = &l->s->row;
+    int64_t end_ns = r->ended_ns > 0 ? r->ended_ns : 0;
+    int64_t sum_ns = 0;
+    char time[64], message[300];
+    int err = ws_gaps_load(l->store, r->id, 0, &gaps);
+    for (size_t i = 0; i < l->s->process_count; i++)
+        end_ns = l->s->processes[i].ended_ns > end_ns ? l->s->processes[i].ended_ns : end_ns;
+    for (size_t i = 0; i < gaps.count; i++) {
+        int64_t until = gaps.at[i].end_ns < INT64_MAX ? gaps.at[i].end_ns : end_ns;
+        sum_ns += until > gaps.at[i].start_ns ? until - gaps.at[i].start_ns : 0;
+    }
+    if (err == 0 && gaps.count > 0) {
+        ws_unit_format(time, sizeof time, ws_value_of((double)sum_ns * 1e-9), WS_UNIT_SECOND);
+        snprintf(message, sizeof message,
+                 "not collected for %s, in %zu part%s of the run (the first because of: %s): that time counts neither "
+                 "as busy nor as idle",
+                 time, gaps.count, gaps.count == 1 ? "" : "s", gaps.at[0].reason);
+        err = add_warning(l, 0, "not-collected", message, "When: `warpsight report --by-process`, or the timeline.",
+                          gaps.count);
+    }
+    ws_gaps_free(&gaps);
+    return err;
+}
+
 static int warn_of_exit(struct loader *l)
 {
     const struct ws_session_row *r = &l->s->row;
@@ -476,6 +505,8 @@ static int load_warnings(struct loader *l)
         err = warn_of_nothing(l);
     if (err == 0)
         err = ws_store_each_loss(l->store, id, load_loss, l);
+    if (err == 0)
+        err = warn_of_gaps(l);
     if (err == 0)
         err = warn_of_exit(l);
     if (err == 0)

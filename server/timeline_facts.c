@@ -6,6 +6,7 @@
 
 #include "../analyzer/err.h"
 #include "../analyzer/gpus.h"
+#include "collected.h"
 #include "work_order.h"
 
 #include <stdlib.h>
@@ -58,7 +59,8 @@ struct group {
         size_t count, room; \
     }
 
-/* A launch that was profiled: how long it held the program, and the launch itself. */
+/* A launch that was profiled: how long it held the program, and the launch itself. Or, with none, time in which nothing
+ * was collected. */
 struct held {
     struct ws_span at;
     struct ws_work launch;
@@ -1134,10 +1136,26 @@ static int by_work(const void *a, const void *b)
     return by_span(&((const struct ws_work *)a)->at, &((const struct ws_work *)b)->at);
 }
 
+/* Time in which the process was not collected: nobody knows whether the device was idle. */
+static int load_gaps(struct loader *l, const struct ws_session *session)
+{
+    struct ws_gaps gaps;
+    int err = ws_gaps_load(l->store, session->row.id, l->chosen->process_id, &gaps);
+    for (size_t i = 0; err == 0 && i < gaps.count; i++) {
+        struct held held = {.at = {gaps.at[i].start_ns, gaps.at[i].end_ns}};
+        if (ws_work_is_time(held.at.start, held.at.end)) /* one without an end lies behind all work */
+            err = PUSH(l, held, held);
+    }
+    ws_gaps_free(&gaps);
+    return err;
+}
+
 static int load_all_held(struct loader *l, const struct ws_session *session)
 {
     struct held_loader h = {l, session};
     int err = l->has_held ? 0 : ws_store_each_profile(l->store, session->row.id, load_held, &h);
+    if (err == 0 && !l->has_held)
+        err = load_gaps(l, session);
     l->has_held = true;
     if (l->held.count > 0)
         qsort(l->held.at, l->held.count, sizeof *l->held.at, by_held);

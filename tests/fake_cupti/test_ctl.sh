@@ -237,6 +237,32 @@ if "$app" | grep -qx nvtx; then
     claim "without it NVTX is not touched" "(.kernel | length == 4) and .collection == []"
 fi
 
+# --- the page's way ---
+
+fresh
+serve WARPSIGHT_START=idle WARPSIGHT_SET=trace
+"$ws" serve --listen 127.0.0.1:0 >"$scratch/serve" 2>&1 &
+daemon=$!
+pids+=("$daemon")
+for _ in $(seq 200); do grep -q 'token=' "$scratch/serve" && break; sleep 0.05; done
+base=$(grep -o 'http://127.0.0.1:[0-9]*' "$scratch/serve" | head -1) token=$(grep -o 'token=[^ ]*' "$scratch/serve" | head -1 | cut -d= -f2)
+ask() { curl -s -m 20 -H "Authorization: Bearer $token" "$@"; }
+tell() { ask -H 'X-WarpSight: 1' -H 'Content-Type: application/json' -d "$1" "$base/api/v1/running"; }
+agent=$(ask "$base/api/v1/running" | jq -r '.processes[0].agent')
+check "the daemon lists the process as idle" "$(ask "$base/api/v1/running" | jq -e ".processes[0] | .pid == $pid and .state == \"idle\" and .reason == \"setting\"" >/dev/null; echo $?)" "$(ask "$base/api/v1/running")"
+check "it starts it, for a time" "$(tell "{\"agent\":\"$agent\",\"do\":\"start\",\"duration_ms\":60000}" | jq -e '.process | .state == "collecting" and .until != null' >/dev/null && [ "$(is_on)" = "0 4 0" ]; echo $?)" "$(is_on)"
+check "a setting that does not fit is refused with its reason" "$(tell "{\"agent\":\"$agent\",\"do\":\"start\",\"set\":\"nonsense\"}" | jq -e '.error | .code == "command_refused" and (.message | contains("nonsense"))' >/dev/null; echo $?)"
+check "it stops it" "$(tell "{\"agent\":\"$agent\",\"do\":\"stop\"}" | jq -e '.answer == "stopped" and .process.state == "idle"' >/dev/null && [ "$(is_on)" = "0 0 0" ]; echo $?)" "$(is_on)"
+finish
+kill -TERM "$daemon"
+wait "$daemon" 2>/dev/null
+"$ws" report --json >"$scratch/report.json"
+check "the report says that a part was not collected" "$(jq -e 'any(.warnings[]; .code == "not-collected" and (.message | contains("2 parts")))' "$scratch/report.json" >/dev/null; echo $?)" "$(jq -c .warnings "$scratch/report.json")"
+"$ws" report --by-process --json >"$scratch/by.json"
+check "and the processes' table knows for how long" "$(jq -e '.processes | length == 1 and .[0].gaps == 2 and .[0].uncollected > 0 and .[0].window < 30 and .[0].busy <= .[0].window' "$scratch/by.json" >/dev/null; echo $?)" "$(cat "$scratch/by.json")"
+"$ws" export --format capture -o "$scratch/gaps.wscap" && WARPSIGHT_DB="$scratch/other.db" "$ws" import "$scratch/gaps.wscap" >/dev/null && WARPSIGHT_DB="$scratch/other.db" "$ws" report --by-process --json >"$scratch/by2.json"
+check "an exported capture keeps it" "$([ "$(jq -c '.processes[0] | [.gaps, .uncollected, .window]' "$scratch/by.json")" = "$(jq -c '.processes[0] | [.gaps, .uncollected, .window]' "$scratch/by2.json")" ]; echo $?)" "$(cat "$scratch/by2.json")"
+
 # --- run ---
 
 run() {
@@ -255,6 +281,24 @@ fresh
 run --target-processes application-only "$app" fork-before
 "$ws" report --json >"$scratch/report.json"
 check "--target-processes application-only: not the child" "$(jq -e '[.kernels[].launches] | add == 6' "$scratch/report.json" >/dev/null; echo $?)" "$(jq -c '[.kernels[].launches]' "$scratch/report.json")"
+fresh
+run --set trace --name 'job %q{HOME}' "$app" ranks
+"$ws" list sessions --json >"$scratch/sessions.json"
+"$ws" report --by-process --json >"$scratch/by.json"
+check "four ranks, one of them killed: one session" "$(jq -e '.sessions | length == 1' "$scratch/sessions.json" >/dev/null && grep -q 'ranks ended' "$scratch/out"; echo $?)" "$(cat "$scratch/out")"
+check "in order of rank, each with host, program and its launches" "$(jq -e --arg h "$(hostname)" '[.processes[] | [.rank, .host, .launches, .ended]] == [["RANK=0",$h,40,true],["RANK=1",$h,20,true],["RANK=2",$h,20,true],["RANK=3",$h,6,false]] and ([.processes[].ppid] | unique | length == 1) and all(.processes[]; .exe | endswith("fake_app"))' "$scratch/by.json" >/dev/null; echo $?)" "$(cat "$scratch/by.json")"
+check "kernel time, busy share and imbalance are those of the kernels" "$(jq -e '[.processes[].kernel_time * 1e6 | round] == [500,250,250,75] and .imbalance > 0.86 and .imbalance < 0.861 and all(.processes[]; .busy_share > 0 and .busy_share <= 1)' "$scratch/by.json" >/dev/null; echo $?)" "$(cat "$scratch/by.json")"
+"$ws" report --by-process >"$scratch/by.txt"
+check "as a table, too" "$([ "$(grep -c fake_app "$scratch/by.txt")" = 4 ] && grep -q '^imbalance: .*86.0 %' "$scratch/by.txt"; echo $?)" "$(cat "$scratch/by.txt")"
+cat >"$scratch/spawn.py" <<PY
+import subprocess, sys
+for i in range(2):
+    subprocess.run([sys.argv[1], "basic"], env=dict(__import__("os").environ, OMPI_COMM_WORLD_RANK=str(i)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+PY
+fresh
+run --set trace "$python" "$scratch/spawn.py" "$app"
+"$ws" report --by-process --json >"$scratch/by.json"
+check "children of a Python that uses no CUDA itself" "$(jq -e '[.processes[] | [.rank, .launches]] == [["OMPI_COMM_WORLD_RANK=0",6],["OMPI_COMM_WORLD_RANK=1",6]]' "$scratch/by.json" >/dev/null; echo $?)" "$(cat "$scratch/by.json" "$scratch/err")"
 run --target-processes some "$app" basic
 check "--target-processes is checked" "$([ $status = 125 ]; echo $?)"
 WHO=me run --name 'by %q{WHO} on %h, 100%' "$app" basic

@@ -444,6 +444,28 @@ TEST(with_profiling_at_an_unknown_time_the_timeline_is_withheld)
     CHECK_INT(facts.value[WS_T_gpu_idle].why, WS_WHY_DISTORTED);
 }
 
+static void turn(double at, bool is_on)
+{
+    struct ws_rec_collection rec = {.at_ns = US(at), .is_on = is_on, .reason = ws_text_of("ctl")};
+    put_collection(&c, &rec);
+}
+
+/* Between the two kernels 100 us of the program's, 5 ms in which nobody looked, of which 10 us a kernel ran on. */
+TEST(time_that_was_not_collected_is_neither_busy_nor_idle)
+{
+    begin();
+    turn(105, false);
+    turn(5105, true);
+    kernel(1, 7, 0, 10);
+    kernel(2, 7, 55, 115);
+    kernel(3, 7, 5150, 5160);
+    turn(9000, false);
+    end();
+    CHECK_NEAR(fact(WS_T_window), 170e-6, 1e-12);
+    CHECK_NEAR(fact(WS_T_kernel_busy), 80e-6, 1e-12);
+    CHECK_NEAR(fact(WS_T_gpu_idle), 90e-6, 1e-12);
+}
+
 /* A capture can say anything; sums of its times must not overflow (a sanitizer build sees it). */
 TEST(times_beyond_any_clock_are_left_out)
 {

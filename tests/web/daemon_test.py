@@ -887,7 +887,7 @@ def unknown_words_in_a_request_are_refused_everywhere(d):
         if not path.startswith(("/api/", "/healthz", "/metrics", "/app.")):
             continue  # a page's query is its own state
         for extra in "colour=red", "limit=1&colour=red", "Limit=1", "colour":
-            got = d.ask(path + "?" + extra, r["method"], write, "{}" if r["method"] == "PUT" else None)
+            got = d.ask(path + "?" + extra, r["method"], write, "{}" if r["method"] in ("PUT", "POST") else None)
             error = json.loads(got.body)["error"]
             assert got.status == 400 and error["code"] == "unknown_parameter", (path, extra, got.status, error)
     base = "/api/v1/sessions/%d/" % sid
@@ -1079,6 +1079,26 @@ def openapi_lists_every_route_and_parameter(d):
     for r in api:
         named = {p["name"] for p in spec["paths"][r["path"]][r["method"].lower()]["parameters"] if p["in"] == "query"}
         assert named == set(r["parameters"].split()), r["path"]
+
+
+@test
+def commands_to_processes_are_checked_before_anything_is_done(d):
+    write = {"X-WarpSight": "1", "Content-Type": "application/json"}
+    nobody = "0123456789abcdef0123456789abcdef"
+    def told(body, headers=write, token=True):
+        r = d.ask("/api/v1/running", "POST", headers, body, token=token)
+        return r.status, json.loads(r.body)["error"]["code"]
+    assert told('{"agent":"%s","do":"stop"}' % nobody, token=False)[0] == 401
+    assert told('{"agent":"%s","do":"stop"}' % nobody, {"Content-Type": "application/json"})[0] == 403
+    assert told('{"agent":"%s","do":"stop"}' % nobody, dict(write, Origin="http://evil.example"))[0] == 403
+    assert told('{"agent":"%s","do":"stop"}' % nobody) == (404, "process_not_found")
+    assert told('{"agent":"../../x","do":"stop"}') == (404, "process_not_found")
+    for body in "{", "{}", '{"agent":7,"do":"stop"}', "[]":
+        assert told(body) == (400, "bad_json"), body
+    assert told('{"agent":"%s"}' % nobody) == (400, "bad_command")
+    assert told('{"agent":"%s","do":"list"}' % nobody) == (400, "bad_command")
+    for duration in '"10"', "0", "-5", "1e300":
+        assert told('{"agent":"%s","do":"start","duration_ms":%s}' % (nobody, duration)) == (400, "bad_duration"), duration
 
 
 @test

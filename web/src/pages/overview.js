@@ -7,6 +7,7 @@ import { count, dims, exact, format, shortName, when as time } from "../format.j
 import { RangeChip, RangeStrip, keepRange, kernelsIn, range, useRange } from "../range.js";
 import { embedded, go } from "../router.js";
 import { ChartTools, Finding, Loading, Mark, Panel, Prose, V, has, html, rows, useWidth, when, whyText } from "../ui.js";
+import { Table } from "../table.js";
 import { outcome } from "./sessions.js";
 import { LineLink } from "./source.js";
 
@@ -105,9 +106,26 @@ function RangeBill({ id, kernels, picked }) {
   const parts = b.parts.map((p) => ({ ...p, value: p.value + (p.key === "kernel" ? own : 0), title: p.key === "copy" ? "Copies and fills alone" : p.title, cls: CLASSES[PART_CLASSES[p.key]] }));
   return html`<${Panel} title="Time in the range" note=${`${format(b.window, "ns")} of the program${b.merged ? ", estimated where events are merged" : ""}`} tools=${html`<${ChartTools} svg=${() => svg.current} name=${`session-${id}-range`} /><a class="quiet" href=${`/sessions/${id}/timeline${keepRange()}`}>Timeline</a>`}>
     <div ref=${box} class="fit">${b.window > 0 && html`<${Stack} svgRef=${svg} width=${width} unit="ns" whole=${b.window} label="Time bill of the range" parts=${parts.filter((p) => p.value > 0)} />`}</div>
-    ${b.held > 0 && html`<p class="caption">Without the ${format(b.held, "ns")} of these ${format(r[1] - r[0], "ns")} in which profiling held the program.</p>`}
+    ${b.held > 0 && html`<p class="caption">Without the ${format(b.held, "ns")} of these ${format(r[1] - r[0], "ns")} in which profiling held the program or nothing was collected.</p>`}
     <div class="bill"><table class="plain"><caption class="sr">Time bill of the range</caption><thead><tr><th scope="col">What the device did</th><th scope="col" class="r">Time</th><th scope="col" class="r">Share</th></tr></thead><tbody>${parts.map((p) => html`<tr key=${p.key}><td title=${p.doc}><i class=${"key " + p.cls}></i>${p.title}</td><td class="r"><${V} v=${p.value} unit="ns" /></td><td class="r">${b.window > 0 ? html`<${V} v=${p.value / b.window} unit="" />` : ""}</td></tr>`)}</tbody></table>
       ${kernels.length ? html`<${KernelTable} id=${id} kernels=${kernels} sum=${sum} rest=${rest} />` : html`<p class="soft">No kernel ran in this range.</p>`}</div><//>`;
+}
+
+/** Ranks and children beside each other: who worked how long, and how evenly. */
+function ByProcess({ id }) {
+  const r = useApi(`/sessions/${id}/processes`);
+  return when(r, (d) => html`<${Panel} title="Processes" note=${d.imbalance > 0 ? `the busiest has ${format(d.imbalance, "")} more kernel time than the mean` : ""}>
+    <${Table} caption="Processes of this session" name=${`session-${id}-processes`} rows=${d.processes} rowKey=${(p) => p.id} columns=${[
+      { key: "rank", title: "Rank", get: (p) => (p.rank ? Number(p.rank.replace(/^.*=/, "")) : null), render: (p) => p.rank.replace(/^.*=/, "") || "–" },
+      { key: "pid", title: "Process", num: true, get: (p) => p.pid, render: (p) => html`<span title=${p.exe}>${p.pid}</span>` },
+      { key: "host", title: "Host", get: (p) => p.host },
+      { key: "launches", title: "Launches", num: true, unit: "1", get: (p) => p.launches },
+      { key: "kernel_time", title: "Kernels", num: true, unit: "s", bar: true, get: (p) => p.kernel_time },
+      { key: "window", title: "Window", num: true, unit: "s", get: (p) => p.window },
+      { key: "busy_share", title: "Busy", num: true, unit: "", get: (p) => p.busy_share },
+      { key: "uncollected", title: "Not collected", num: true, unit: "s", get: (p) => p.uncollected },
+      { key: "ended", title: "End", get: (p) => (p.ended ? "in order" : "killed or running") },
+    ]} /><//>`, "Loading the processes");
 }
 
 function Note({ s }) {
@@ -154,6 +172,7 @@ export function Overview({ id }) {
         <${Panel} title="What matters most" note=${told.length > 3 ? `the first 3 of ${told.length} findings, by what they may save of ${picked ? "the range's" : "all"} kernel time` : ""} tools=${html`<a class="quiet" href=${`/sessions/${id}/kernels?sort=-gain${keepRange("&")}`}>All, by kernel</a>`}>
           ${told.length === 0 ? html`<p class="soft">${picked ? "No rule fired for a kernel of this range." : ks.kernels.length === 0 ? noKernel(s.live || live.value.includes(id)) : bare === ks.kernels.length ? "No launch got counters, so no rule could judge a kernel. Why, and what helps, stands under “What is missing”." : "No rule fired. Either the kernels are near their roofs, or the counters that the rules need are missing (“What is missing, and why”)."}</p>` : html`<ol class="findings">${told.slice(0, 3).map(({ f, k, weight }) => html`<li key=${f.rule + k?.id}><${Finding} f=${f} units=${units} titles=${titles} time=${k?.duration?.mean} kernel=${k ? shortName(k.demangled || k.name) : "The session as a whole"} link=${k ? `/sessions/${id}/kernels/${k.id}` : `/sessions/${id}/timeline`} />${k && html`<p class="caption">${weight > 0 && html`<b>${format(weight, "")}</b> of ${picked ? "the range's" : "all"} kernel time · `}grid ${dims(k.grid)}, block ${dims(k.block)} · <a href=${`/sessions/${id}/kernels/${k.id}`}>why, with pictures and numbers</a><${LineLink} id=${id} k=${k} rule=${f.rule} /></p>`}</li>`)}</ol>`}
         <//>
+        ${!embedded && (d.processes ?? []).length > 1 && html`<${ByProcess} id=${id} />`}
       </div>
       <aside class="side">
         <${Panel} title="Run">${rows([

@@ -33,9 +33,10 @@ export function Timeline({ id }) {
 /** When profiling held the program, and which launches have no place on the timeline: what the bill leaves out, said here. */
 function Held({ m, session, holds, names, id }) {
   const seen = m.lanes.filter((l) => l.kind === "kernel").reduce((n, l) => n + l.events, 0), missing = (session?.launches ?? 0) - seen;
-  if (!holds?.launches && !(missing > 0)) return null;
-  const list = holds?.start.map((s, i) => ({ i, start: s, takes: holds.end[i] - s, kernel: holds.kernel[i], n: holds.merged[i] })) ?? [];
-  return html`<div class="hint">${holds?.launches > 0 && html`<p><i class="key held"></i>Profiling held the program for <b>${nanoseconds(holds.total_ns)}</b> in ${exact(holds.launches)} launches: ${list.length ? "hatched here, where times are as they were," : "not within the time that is shown here,"} and left out of the bill under <a href=${`/sessions/${id}`}>Overview</a>.${holds.unplaced > 0 ? ` Of ${exact(holds.unplaced)} nobody knows when: an older collector recorded them.` : ""}</p>`}
+  if (!holds?.launches && !holds?.uncollected_ns && !(missing > 0)) return null;
+  const every = holds?.start.map((s, i) => ({ i, start: s, takes: holds.end[i] - s, kernel: holds.kernel[i], n: holds.merged[i] })) ?? [];
+  const list = every.filter((h) => h.kernel > 0), off = every.filter((h) => h.kernel === 0);
+  return html`<div class="hint">${holds?.uncollected_ns > 0 && html`<p><i class="key held"></i>Not collected for <b>${nanoseconds(holds.uncollected_ns)}</b>${off.length ? `: ${off.slice(0, 4).map((h) => `from ${format(h.start, "ns")} to ${format(h.start + h.takes, "ns")}`).join(", ")}${off.length > 4 ? ` and ${exact(off.length - 4)} more` : ""}. Hatched here, and neither busy nor idle in any bill.` : ", not within the time that is shown here."}</p>`}${holds?.launches > 0 && html`<p><i class="key held"></i>Profiling held the program for <b>${nanoseconds(holds.total_ns)}</b> in ${exact(holds.launches)} launches: ${list.length ? "hatched here, where times are as they were," : "not within the time that is shown here,"} and left out of the bill under <a href=${`/sessions/${id}`}>Overview</a>.${holds.unplaced > 0 ? ` Of ${exact(holds.unplaced)} nobody knows when: an older collector recorded them.` : ""}</p>`}
     ${missing > 0 && html`<p>${exact(missing)} of ${exact(session.launches)} launches were replayed for counters and have no time of their own${holds?.launches > holds?.unplaced ? ": they stand where the hatching is" : ""}. Everything in its place: <code>warpsight run --set trace ./your_program</code></p>`}
     ${list.length > 0 && html`<details class="twin"><summary>Profiling as a table</summary><${Table} caption="When profiling held the program" name=${`session-${id}-profiling`} rows=${list} rowKey=${(h) => h.i} columns=${[{ key: "kernel", title: "Kernel", cls: "kname", get: (h) => names.get(h.kernel) ?? String(h.kernel), render: (h) => html`<a class="mono" href=${`/sessions/${id}/kernels/${h.kernel}`}>${names.get(h.kernel) ?? h.kernel}</a>` }, { key: "n", title: "Launches", num: true, unit: "1", get: (h) => h.n }, { key: "start", title: "Start", num: true, unit: "ns", get: (h) => h.start }, { key: "takes", title: "Held for", num: true, unit: "ns", bar: true, get: (h) => h.takes }]} /></details>`}</div>`;
 }
@@ -176,7 +177,7 @@ function View({ id, m, session }) {
     }
     if (!data) return;
     const h = pickHold(holds, view, width, e.offsetX, e.offsetY);
-    if (h >= 0) { tipAt(e, html`<strong>Profiling held the program</strong>${rows([["Kernel", names.get(holds.kernel[h]) ?? holds.kernel[h]], holds.merged[h] > 1 && ["Launches", `${exact(holds.merged[h])} together; the longest names it`], ["Start", format(holds.start[h], "ns")], ["Takes", format(holds.end[h] - holds.start[h], "ns")]])}`); return; }
+    if (h >= 0) { tipAt(e, holds.kernel[h] === 0 ? html`<strong>Not collected</strong>${rows([["From", format(holds.start[h], "ns")], ["For", format(holds.end[h] - holds.start[h], "ns")]])}` : html`<strong>Profiling held the program</strong>${rows([["Kernel", names.get(holds.kernel[h]) ?? holds.kernel[h]], holds.merged[h] > 1 && ["Launches", `${exact(holds.merged[h])} together; the longest names it`], ["Start", format(holds.start[h], "ns")], ["Takes", format(holds.end[h] - holds.start[h], "ns")]])}`); return; }
     const i = pick(data, m.lanes, view, width, e.offsetX, e.offsetY);
     setHover(i);
     const e2 = i < 0 ? pickExtra(m.lanes, extra, view, width, e.offsetX, e.offsetY) : null;
