@@ -41,6 +41,23 @@ want=$(sqlite3 -separator ' ' "$scratch/lines" "SELECT t.text || ':' || line, su
 [ -n "$want" ] && [ "$got" = "$want" ]
 result $? "-lines has the sectors of each line, as the database has them ($(wc -l <<<"$want") lines)"
 
+# --- PC samples: a program on the fake CUPTI, whose samples are known ---
+fake="$PWD/${B:-build}/fake"
+if [ ! -x "$fake/fake_app" ]; then
+    echo "SKIP stalls by line: no CUPTI headers, so there is no collector library"
+else
+    (
+        export WARPSIGHT_DB="$scratch/sampled" WARPSIGHT_CUPTI="$fake" ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+        "$W" run --stalls pc --name sampled "$fake/fake_app" basic >/dev/null 2>"$scratch/log"
+        "$W" export sampled --format pprof -o "$scratch/sampled.pb.gz" 2>>"$scratch/log"
+    )
+    "$pprof" -top -lines -nodefraction=0 -unit=count -sample_index=pc_samples -tagfocus='stall=^short_scoreboard$' "$scratch/sampled.pb.gz" >"$scratch/log" 2>&1
+    awk 'on && $NF ~ /sampled.cu:19$/ && $1 == 200 { found = 1 } /flat%/ { on = 1 } END { exit !found }' "$scratch/log"
+    result $? "stall samples of one reason, by line of source"
+    "$pprof" -tags -unit=count -sample_index=pc_samples "$scratch/sampled.pb.gz" >"$scratch/log" 2>&1 && grep -q '^ stall: Total 585' "$scratch/log" && grep -qE '^ *200\.0 .*: short_scoreboard$' "$scratch/log"
+    result $? "-tags lists the reasons"
+fi
+
 # --- the flame graph of its own page ---
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 "$pprof" -http="127.0.0.1:$port" -no_browser "$scratch/torch.pb.gz" >"$scratch/log" 2>&1 </dev/null & pid=$!

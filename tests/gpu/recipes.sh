@@ -39,22 +39,23 @@ counted() { printf "(k['metrics'].get('%s', {}).get('value') or 0)" "$1"; }
 say
 say "| recipe | command | kernels | launches | with counters | seconds |"
 say "|---|---|---|---|---|---|"
-# recipe NAME EXPRESSION: printed the same and ended the same, and the expression holds of the report
+# recipe NAME EXPRESSION [OPTION…]: printed the same and ended the same, and the expression holds of the report
 recipe() {
     local name=$1 expression=$2 words status from
+    shift 2
     read -ra words <<<"$(command_of "$name")"
     from=$SECONDS
-    timeout 90 "$ws" run --name "$name" -o "$work/$name.wscap" "${words[@]}" >with 2>with.err
+    timeout 90 "$ws" run "$@" --name "$name" -f -o "$work/$name.wscap" "${words[@]}" >with 2>with.err
     status=$?
     "$ws" report --json "$name" >report.json 2>err
-    say "| $name | \`warpsight run ${words[*]}\` | $(python3 -c "import json; k = json.load(open('report.json'))['kernels']; print(len(k), '|', sum(x['launches'] for x in k), '|', sum(x['profiled_launches'] > 0 for x in k))" 2>/dev/null || echo "? | ? | ?") | $((SECONDS - from)) |"
+    say "| $name | \`warpsight run $*${*:+ }${words[*]}\` | $(python3 -c "import json; k = json.load(open('report.json'))['kernels']; print(len(k), '|', sum(x['launches'] for x in k), '|', sum(x['profiled_launches'] > 0 for x in k))" 2>/dev/null || echo "? | ? | ?") | $((SECONDS - from)) |"
     [ "$(cat "plain.$name.status")" -eq 0 ] && [ $status -eq 0 ] && cmp -s "plain.$name" with
     check "$name: output and exit status as without" $? "$(tail -1 "plain.$name.err" | head -c 200) / $(tail -1 with.err | head -c 200)"
     has "$expression"
     check "$name: the report has what was run" $? "$(head -c 200 err)"
 }
 recipe loop "len(kernels) > 5 and any($(counted inst_executed) > 0 for k in kernels)"
-recipe nvtx "any(k['launches'] >= 4 for k in kernels)"
+recipe nvtx "sum(k['launches'] for k in kernels) == 1" --nvtx-include "step 2/"
 recipe triton "any(k['name'] == 'warpsight_add' and k['launches'] == 5 and $(counted gld_sectors_per_request) > 0 for k in kernels)"
 recipe compile "any(k['name'].startswith('triton_') for k in kernels)"
 # One rank alone has nobody to reduce with: NCCL starts no kernel then.
