@@ -56,6 +56,11 @@ static double middle(const double *sorted, size_t count)
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
+bool ws_spread_varies(double min, double max)
+{
+    return max - min > WS_SPREAD_VARIES * fmax(fabs(min), fabs(max));
+}
+
 struct ws_spread ws_spread_of(double *seconds, size_t count)
 {
     struct ws_spread s = {.count = count};

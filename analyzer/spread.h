@@ -14,6 +14,7 @@
 
 #include "value.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,12 @@ struct ws_spread {
     double deviation; /* median absolute deviation from it, s */
     double min, max;  /* s */
 };
+
+/* Whether launches differ, so that their mean stands for none of them: from the least to the greatest value by more
+ * than this part of the greater magnitude. Counts of the hardware differ by a few percent from run to run of the same
+ * work. */
+#define WS_SPREAD_VARIES 0.1
+bool ws_spread_varies(double min, double max);
 
 /* Of seconds[count], which is sorted and then overwritten. */
 struct ws_spread ws_spread_of(double *seconds, size_t count);

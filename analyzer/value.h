@@ -10,22 +10,25 @@
 
 /* X(symbol, stored number, code in JSON/SQL, sentence).  The code is what is stored and shown to
  * programs; the sentence is what a person reads. A sentence with %s names the missing input. */
-#define WS_WHY_LIST(X)                                                                      \
-    X(WS_WHY_PRESENT, 0, "", "")                                                            \
-    X(WS_WHY_NOT_COLLECTED, 1, "not-collected", "not collected in this session")            \
-    X(WS_WHY_NOT_ON_CHIP, 2, "not-on-chip", "this GPU has no such counter")                 \
-    X(WS_WHY_NO_RIGHTS, 3, "no-rights", "the driver refuses counters to this user")         \
-    X(WS_WHY_NOT_VALID, 4, "not-valid", "the counter was read but not valid (NaN)")         \
-    X(WS_WHY_INPUT, 5, "input-missing", "needs %s, which has no value")                     \
-    X(WS_WHY_ZERO, 6, "zero-denominator", "undefined: %s is 0")                             \
-    X(WS_WHY_NEEDS_GPU, 7, "needs-gpu", "needs a GPU: the model does not predict it")       \
-    X(WS_WHY_NO_LAUNCH, 8, "no-launch", "no launch of this kernel was profiled")            \
-    X(WS_WHY_NO_DEVICE, 9, "unknown-device", "this GPU is not in the table of limits")      \
-    X(WS_WHY_FAILED, 10, "failed", "the profiler failed on this launch")                    \
-    X(WS_WHY_RANGE, 11, "out-of-range", "the value was outside its physical range")         \
-    X(WS_WHY_NOT_IN_SOURCE, 12, "not-in-source", "the imported file does not hold it")      \
-    X(WS_WHY_NOT_MEASURED, 13, "not-measured", "this ceiling was not measured on this GPU") \
-    X(WS_WHY_DISTORTED, 14, "distorted", "launches were replayed for counters, which stretches the timeline")
+#define WS_WHY_LIST(X)                                                                                        \
+    X(WS_WHY_PRESENT, 0, "", "")                                                                              \
+    X(WS_WHY_NOT_COLLECTED, 1, "not-collected", "not collected in this session")                              \
+    X(WS_WHY_NOT_ON_CHIP, 2, "not-on-chip", "this GPU has no such counter")                                   \
+    X(WS_WHY_NO_RIGHTS, 3, "no-rights", "the driver refuses counters to this user")                           \
+    X(WS_WHY_NOT_VALID, 4, "not-valid", "the counter was read but not valid (NaN)")                           \
+    X(WS_WHY_INPUT, 5, "input-missing", "needs %s, which has no value")                                       \
+    X(WS_WHY_ZERO, 6, "zero-denominator", "undefined: %s is 0")                                               \
+    X(WS_WHY_NEEDS_GPU, 7, "needs-gpu", "needs a GPU: the model does not predict it")                         \
+    X(WS_WHY_NO_LAUNCH, 8, "no-launch", "no launch of this kernel was profiled")                              \
+    X(WS_WHY_NO_DEVICE, 9, "unknown-device", "this GPU is not in the table of limits")                        \
+    X(WS_WHY_FAILED, 10, "failed", "the profiler failed on this launch")                                      \
+    X(WS_WHY_RANGE, 11, "out-of-range", "the value was outside its physical range")                           \
+    X(WS_WHY_NOT_IN_SOURCE, 12, "not-in-source", "the imported file does not hold it")                        \
+    X(WS_WHY_NOT_MEASURED, 13, "not-measured", "this ceiling was not measured on this GPU")                   \
+    X(WS_WHY_DISTORTED, 14, "distorted", "launches were replayed for counters, which stretches the timeline") \
+    X(WS_WHY_BUDGET, 15, "budget-spent", "--budget or --max-overhead left no room for it")                    \
+    X(WS_WHY_PASS, 16, "pass-missing", "rotated, and no launch was left for its pass")                        \
+    X(WS_WHY_UNCOUNTED, 17, "not-counted", "launches of this kernel are not counted: see how it was counted")
 
 enum ws_why {
 #define WS_WHY_ENUM(sym, num, code, text) sym = (num),

@@ -11,6 +11,7 @@
 #include "translate.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -64,6 +65,39 @@ uint32_t ws_activity_name_id(const char *name)
     names[slot].id = id;
     pthread_mutex_unlock(&names_lock);
     return id;
+}
+
+/* Durations by kernel and shape: a word each, high half of the hash and microseconds, so that no lock is needed. Who
+ * shares a slot displaces the other: then it is not known. */
+#define SEEN_SLOTS 4096u
+static atomic_ullong seen[SEEN_SLOTS];
+
+static uint64_t hash_shape(uint32_t name, const uint32_t grid[3], const uint32_t block[3])
+{
+    uint64_t h = name;
+    for (int i = 0; i < 3; i++) {
+        h = (h ^ grid[i]) * 0x9e3779b97f4a7c15u;
+        h = (h ^ block[i] ^ h >> 29) * 0x9e3779b97f4a7c15u;
+    }
+    return h ^ h >> 32;
+}
+
+static void note_seen(const struct ws_rec_kernel *k)
+{
+    const uint32_t grid[3] = {k->grid_x, k->grid_y, k->grid_z};
+    const uint32_t block[3] = {k->block_x, k->block_y, k->block_z};
+    uint64_t h = hash_shape(k->name, grid, block);
+    int64_t us = (k->end_ns - k->start_ns) / 1000;
+    if (k->start_ns == 0 || us < 0 || us > UINT32_MAX)
+        return;
+    atomic_store_explicit(&seen[h % SEEN_SLOTS], (h & 0xffffffff00000000u) | (uint64_t)us, memory_order_relaxed);
+}
+
+int64_t ws_activity_seen_ns(uint32_t name, const uint32_t grid[3], const uint32_t block[3])
+{
+    uint64_t h = hash_shape(name, grid, block);
+    uint64_t word = atomic_load_explicit(&seen[h % SEEN_SLOTS], memory_order_relaxed);
+    return word >> 32 == h >> 32 ? (int64_t)(word & 0xffffffffu) * 1000 : 0;
 }
 
 static void CUPTIAPI request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -199,6 +233,7 @@ static void take_record(const CUpti_Activity *record)
         const char *name;
         ws_translate_kernel(record, &rec, &name);
         rec.name = ws_activity_name_id(name);
+        note_seen(&rec);
         (void)ws_spool_kernel(&rec);
         break;
     }

@@ -39,6 +39,9 @@ void ws_activity_trace_kernels(bool on);
 void ws_activity_note_copy(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 void ws_activity_note_launch(CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 
+/* How long the last traced launch of this kernel and shape took, ns; 0 = none was seen yet. Any thread. */
+int64_t ws_activity_seen_ns(uint32_t name, const uint32_t grid[3], const uint32_t block[3]);
+
 /* The id of a kernel's name, cheap for a pointer seen before. Any thread. */
 uint32_t ws_activity_name_id(const char *name);
 

@@ -500,8 +500,10 @@ void ws_collection_tick(bool is_final)
     is_flushed =
         collection.has_trace && (is_final || state == WS_STATE_ON || ws_steady_ns() < collection.tail_until_ns);
     pthread_mutex_unlock(&collection.lock);
-    if (is_flushed && state != WS_STATE_OFF && atomic_load(&collection.has_context))
+    if (is_flushed && state != WS_STATE_OFF && atomic_load(&collection.has_context) && ws_counters_wait_idle())
         ws_activity_flush(is_final);
+    if (is_final)
+        ws_counters_finish();
     if (state != WS_STATE_OFF && atomic_load(&collection.has_context))
         follow_sampling(is_final);
     follow_timeline(is_final);

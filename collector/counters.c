@@ -12,14 +12,22 @@
  * context, which `pass` mirrors. After a decode only that pass's metrics are valid, the others NaN.
  * The kernel trace is off for that one launch (see activity.h): it has no activity record.
  *
- * Locks: `gate` is held for reading by every launch that is not profiled and for writing by the one
- * that is, from its enter to its exit callback: a foreign launch inside a range would be a second
- * range. `lock` guards the context table and the selection; it is never held across a CUPTI call
- * that launches or waits. */
+ * --replay-mode auto mixes both over one config image: the mode is a parameter of SetConfig, which comes before every
+ * Start anyway. What a replay does to CUPTI's pass counter is not documented, so the pass is then read off the values
+ * (passes.h), and a mode whose values stop being valid is not used again.
+ *
+ * Locks: `gate` is entered by every launch that is not profiled and closed by the one that is, from its enter to its
+ * exit callback: a foreign launch inside a range would be a second range. `lock` guards the context table, the
+ * selection and the budget; it is never held across a call of CUPTI or the driver that launches or waits.
+ *
+ * A launch that waits for another one which waits at the gate never returns (collectives of several GPUs in one
+ * process), and CUPTI may hang by itself: watch.h breaks the gate then, and no launch is profiled any more. */
 #include "counters.h"
 
 #include "../analyzer/value.h"
 #include "activity.h"
+#include "gate.h"
+#include "passes.h"
 #include "perf_library.h"
 #include "plan.h"
 #include "select.h"
@@ -27,18 +35,25 @@
 #include "state.h"
 #include "steady.h"
 #include "translate.h"
+#include "watch.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
 #define CONTEXTS_MAX 64
 #define RANGES 1 /* see above */
 #define STREAM_UNKNOWN 0xffffffffu
 #define PASS_NONE 0xffffffffu
+#define EMPTY_MAX 2         /* sessions without one valid value after which a mode is given up */
+#define IDLE_STEPS 20       /* x 5 ms that a flush waits for a profiled launch to end */
+#define LATE_PREDICTIONS 10 /* a launch is late after that many times its predicted cost, at least */
 
 /* Marks left in correlationData between enter and exit. */
 enum { MARK_NONE, MARK_GATE_READ, MARK_PROFILED };
@@ -69,23 +84,38 @@ struct context {
     CUpti_RangeProfiler_Object *profiler;
     uint8_t *image;
     size_t image_size;
-    uint32_t pass; /* rotation: which pass the next Start serves */
+    uint32_t pass;           /* rotation alone: which pass the next Start serves */
+    struct ws_passes passes; /* rotation and replay mixed */
     bool is_ready;
 };
 
-/* The launch being profiled; the holder of `gate` for writing owns it. */
+/* The launch being profiled; who closed the gate owns it. */
 struct profile {
     struct context *context;
     struct ws_signature *signature;
     struct ws_launch_call call;
+    struct ws_risk risk;
+    enum ws_mode mode;
+    enum ws_mode_reason reason;
     uint64_t ordinal;
+    int64_t predicted_ns;
     int64_t started_ns;
+    int64_t steady_ns;
 };
 
 static struct {
     pthread_mutex_t lock;
-    pthread_rwlock_t gate;
+    struct ws_gate gate;
     _Atomic(pthread_t) profiling_thread; /* 0 = none: glibc's are addresses */
+    atomic_bool is_off;                  /* a launch did not return: no other is profiled */
+    bool is_watched;
+    atomic_ullong session; /* counts profiled launches: odd while one is under way */
+    struct ws_budget budget;
+    int64_t setup_ns, predicted_ns; /* totals for the report */
+    uint64_t devices;               /* bit per ordinal that had a context */
+    bool has_collectives;
+    uint8_t empty[WS_MODE_COUNT]; /* sessions in a row without a valid value */
+    bool is_failed[WS_MODE_COUNT];
     struct ws_plan plan;
     struct ws_select select;
     struct context contexts[CONTEXTS_MAX];
@@ -97,7 +127,7 @@ static struct {
     double values[WS_PLAN_MAX];
     bool is_initialized; /* cuptiProfilerInitialize succeeded */
     bool is_refused;     /* it failed: no counters in this process */
-} counters = {.lock = PTHREAD_MUTEX_INITIALIZER, .gate = PTHREAD_RWLOCK_INITIALIZER};
+} counters = {.lock = PTHREAD_MUTEX_INITIALIZER, .gate = WS_GATE_INIT};
 
 static void *map_bytes(size_t n)
 {
@@ -112,6 +142,28 @@ void ws_counters_complain(const char *call, CUptiResult r)
         r == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES || r == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES;
     ws_cupti_complain(is_rights ? "counters-no-rights" : "counters-failed", call, r,
                       is_rights ? ws_cupti_remedy_rights : "");
+}
+
+static bool is_auto(void)
+{
+    return ws_settings.replay == WS_REPLAY_AUTO;
+}
+
+/* One line on stderr, where the user asked for it (run --verbose). */
+__attribute__((format(printf, 1, 2))) static void log_line(const char *format, ...)
+{
+    char line[1024] = "==WARPSIGHT== ";
+    size_t n = strlen(line);
+    va_list args;
+    if (ws_settings.log < WS_LOG_INFO)
+        return;
+    va_start(args, format);
+    vsnprintf(line + n, sizeof line - n - 1, format, args);
+    va_end(args);
+    n = strlen(line);
+    line[n] = '\n';
+    if (write(STDERR_FILENO, line, n + 1) < 0)
+        return; /* nobody listens */
 }
 
 /* --- start ---------------------------------------------------------------------------------------- */
@@ -129,7 +181,7 @@ static bool start_select(void)
     s->skip = (uint64_t)ws_settings.skip;
     s->count = (uint64_t)ws_settings.count;
     s->every = (uint64_t)ws_settings.every;
-    s->is_rotating = ws_settings.replay == WS_REPLAY_ROTATE;
+    s->first_mode = ws_settings.replay == WS_REPLAY_ROTATE ? WS_MODE_ROTATE : WS_MODE_REPLAY;
     s->passes = 1;
     if (!s->table)
         return false;
@@ -151,8 +203,41 @@ static bool start_select_locked(void)
     return is_started;
 }
 
+/* A limit that cannot be read is none, and the report says so; `run` refuses it before it starts anything. */
+static void start_budget(void)
+{
+    struct ws_budget *b = &counters.budget;
+    if (b->started_ns != 0)
+        return; /* started again: what was spent is spent */
+    b->started_ns = ws_steady_ns();
+    if (*ws_settings.budget && ws_budget_parse_time(ws_settings.budget, &b->limit_ns) != 0)
+        ws_spool_status_now("setting-invalid", 1, "Give a time such as 10s or 500ms.",
+                            "WARPSIGHT_BUDGET=%.40s is no time: there is no such limit", ws_settings.budget);
+    if (*ws_settings.max_overhead && ws_budget_parse_percent(ws_settings.max_overhead, &b->overhead) != 0)
+        ws_spool_status_now("setting-invalid", 1, "Give a percentage such as 5%.",
+                            "WARPSIGHT_MAX_OVERHEAD=%.40s is no percentage: there is no such limit",
+                            ws_settings.max_overhead);
+}
+
+/* By the watching thread: whoever waits at the gate goes on. The launch itself is inside CUPTI or the driver, where
+ * nobody can reach it; should it come back, it is finished in its own thread. */
+static void give_up(void)
+{
+    const struct profile *p = &counters.profile;
+    char base[256], alias[256];
+    atomic_store(&counters.is_off, true);
+    ws_gate_break(&counters.gate);
+    ws_select_names(p->call.name, base, alias, sizeof base);
+    ws_spool_status_now("replay-hung", 2, "Leave the kernel out with --kernel-name, or use --replay-mode none.",
+                        "counting a launch of %s by %s did not return in time: no further launch is counted, the "
+                        "others go on; what hangs inside CUPTI cannot be interrupted",
+                        alias, p->mode == WS_MODE_ROTATE ? "rotation" : "replay");
+}
+
 bool ws_counters_start(void)
 {
+    if (atomic_load(&counters.is_off))
+        return false;
     if (ws_settings.replay == WS_REPLAY_NONE)
         return false;
     if (ws_plan_make(&counters.plan, ws_settings.set, ws_settings.metrics) != 0)
@@ -165,7 +250,13 @@ bool ws_counters_start(void)
                             "this CUPTI has no %s: no counters are collected", ws_cupti.missing_counters);
         return false;
     }
-    return start_select_locked();
+    if (!start_select_locked())
+        return false;
+    start_budget();
+    if (!counters.is_watched && ws_watch_start(give_up))
+        ws_spool_add_thread();
+    counters.is_watched = true;
+    return true;
 }
 
 /* --- once per context ------------------------------------------------------------------------------ */
@@ -411,14 +502,16 @@ static struct chip *chip_of(CUcontext context, CUdevice device)
         drop_config(chip);
         return NULL;
     }
-    if (counters.select.is_rotating && chip->passes > WS_SELECT_PASSES_MAX) {
+    if (chip->passes > WS_SELECT_PASSES_MAX && ws_settings.replay != WS_REPLAY_KERNEL) {
         ws_spool_status_now("rotation-too-long", 1, "Ask for fewer sets.",
                             "%u passes are more than rotation handles (%u)", chip->passes, WS_SELECT_PASSES_MAX);
-        drop_config(chip);
-        return NULL;
+        if (!is_auto())
+            drop_config(chip);
+        counters.is_failed[WS_MODE_ROTATE] = true;
+        return chip->config ? chip : NULL;
     }
-    if (counters.select.is_rotating && chip->passes > counters.select.passes)
-        counters.select.passes = chip->passes;
+    if (chip->passes > counters.select.passes)
+        counters.select.passes = chip->passes <= WS_SELECT_PASSES_MAX ? chip->passes : WS_SELECT_PASSES_MAX;
     return chip;
 }
 
@@ -452,6 +545,7 @@ static bool enable_profiler(struct context *c)
 void ws_counters_context_created(CUcontext context, CUdevice device)
 {
     struct context *c = NULL;
+    int64_t from = ws_steady_ns();
     pthread_mutex_lock(&counters.lock);
     for (size_t i = 0; i < counters.context_count && !c; i++)
         if (!counters.contexts[i].handle)
@@ -467,7 +561,13 @@ void ws_counters_context_created(CUcontext context, CUdevice device)
         if (ws_counters_initialize())
             c->chip = chip_of(context, device);
         c->is_ready = c->chip && enable_profiler(c);
+        if (c->chip)
+            c->passes.count = c->chip->passes;
     }
+    if (device >= 0 && device < 64)
+        counters.devices |= UINT64_C(1) << device;
+    counters.setup_ns += ws_steady_ns() - from;
+    ws_budget_spend(&counters.budget, ws_steady_ns() - from);
     pthread_mutex_unlock(&counters.lock);
 }
 
@@ -485,13 +585,14 @@ static void forget_context(struct context *c)
 
 void ws_counters_context_destroyed(CUcontext context)
 {
-    pthread_rwlock_wrlock(&counters.gate);
+    if (!ws_gate_close(&counters.gate))
+        return; /* a launch hangs in there: touch nothing */
     pthread_mutex_lock(&counters.lock);
     for (size_t i = 0; i < counters.context_count; i++)
         if (counters.contexts[i].handle == context)
             forget_context(&counters.contexts[i]);
     pthread_mutex_unlock(&counters.lock);
-    pthread_rwlock_unlock(&counters.gate);
+    ws_gate_open(&counters.gate);
 }
 
 static void forget_chip(struct chip *chip)
@@ -506,9 +607,11 @@ static void forget_chip(struct chip *chip)
 
 bool ws_counters_stop(unsigned wait_ms, void (*under_gate)(void))
 {
-    int64_t at = ws_now_ns() + (int64_t)wait_ms * 1000000;
-    struct timespec until = {at / 1000000000, at % 1000000000};
-    if (pthread_rwlock_timedwrlock(&counters.gate, &until) != 0)
+    if (atomic_load(&counters.is_off)) {
+        under_gate(); /* a launch hangs in there: what it uses stays */
+        return true;
+    }
+    if (!ws_gate_close_within(&counters.gate, wait_ms))
         return false;
     under_gate();
     pthread_mutex_lock(&counters.lock);
@@ -519,7 +622,7 @@ bool ws_counters_stop(unsigned wait_ms, void (*under_gate)(void))
         forget_chip(counters.chips[i]);
     counters.chip_count = 0;
     pthread_mutex_unlock(&counters.lock);
-    pthread_rwlock_unlock(&counters.gate);
+    ws_gate_open(&counters.gate);
     return true;
 }
 
@@ -537,19 +640,39 @@ static bool is_capturing(CUstream stream)
 
 /* Collectives wait for other GPUs and cooperative kernels for each other's blocks: running one of
  * them again alone can hang. */
-static bool is_replay_unsafe(const struct ws_launch_call *call)
+static bool is_replay_unsafe(struct profile *p)
 {
-    if (call->is_cooperative) {
+    if (p->risk.is_cooperative) {
         ws_spool_status_now("cooperative-not-replayed", 0, "Use --replay-mode rotate.",
                             "cooperative launches are traced but not replayed for counters");
+        p->reason = WS_REASON_COOPERATIVE;
         return true;
     }
-    if (strstr(call->name, "ncclDevKernel") || strstr(call->name, "ncclKernel") || strstr(call->name, "nvshmem")) {
+    if (p->risk.is_collective) {
         ws_spool_status_now("collective-not-replayed", 0, "Use --replay-mode rotate.",
                             "collective kernels (NCCL, NVSHMEM) are traced but never replayed for counters");
+        p->reason = WS_REASON_COLLECTIVE;
         return true;
     }
     return false;
+}
+
+/* What is known of a launch before it is profiled. Asks the driver: not under `lock`. */
+static void look_at(struct profile *p)
+{
+    struct ws_risk *r = &p->risk;
+    CUcontext current = NULL;
+    size_t free_bytes = 0, total = 0;
+    r->is_cooperative = p->call.is_cooperative;
+    r->launch_ns = ws_activity_seen_ns(ws_activity_name_id(p->call.name), p->call.grid, p->call.block);
+    /* The driver tells of the current context's GPU. */
+    if (!ws_driver.mem_get_info || !ws_driver.ctx_get_current || ws_driver.ctx_get_current(&current) != CUDA_SUCCESS ||
+        current != p->context->handle || ws_driver.mem_get_info(&free_bytes, &total) != CUDA_SUCCESS ||
+        free_bytes > total)
+        return;
+    r->has_memory = true;
+    r->free_bytes = free_bytes;
+    r->footprint_bytes = total - free_bytes;
 }
 
 static struct context *find_context(CUcontext handle)
@@ -562,7 +685,7 @@ static struct context *find_context(CUcontext handle)
 
 static bool fail_start(struct context *c, const char *call, CUptiResult r)
 {
-    if (counters.select.is_rotating)
+    if (counters.profile.mode == WS_MODE_ROTATE)
         ws_activity_trace_kernels(true);
     ws_counters_complain(call, r);
     pthread_mutex_lock(&counters.lock); /* choose() reads it in other threads */
@@ -573,6 +696,7 @@ static bool fail_start(struct context *c, const char *call, CUptiResult r)
 
 static bool start_range(struct context *c)
 {
+    bool is_rotating = counters.profile.mode == WS_MODE_ROTATE;
     CUpti_RangeProfiler_CounterDataImage_Initialize_Params init = {
         .structSize = CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE,
         .pRangeProfilerObject = c->profiler,
@@ -585,17 +709,16 @@ static bool start_range(struct context *c)
                                                    .counterDataImageSize = c->image_size,
                                                    .pCounterDataImage = c->image,
                                                    .range = CUPTI_AutoRange,
-                                                   .replayMode = counters.select.is_rotating ? CUPTI_UserReplay
-                                                                                             : CUPTI_KernelReplay,
+                                                   .replayMode = is_rotating ? CUPTI_UserReplay : CUPTI_KernelReplay,
                                                    .maxRangesPerPass = RANGES,
                                                    .numNestingLevels = 1,
                                                    .minNestingLevel = 1,
-                                                   .passIndex = counters.select.is_rotating ? c->pass : 0,
+                                                   .passIndex = is_rotating ? c->pass : 0,
                                                    .targetNestingLevel = 0};
     CUpti_RangeProfiler_Start_Params start = {.structSize = CUpti_RangeProfiler_Start_Params_STRUCT_SIZE,
                                               .pRangeProfilerObject = c->profiler};
     CUptiResult r;
-    if (counters.select.is_rotating)
+    if (is_rotating)
         ws_activity_trace_kernels(false);
     r = ws_cupti.cuptiRangeProfilerCounterDataImageInitialize(&init);
     if (r != CUPTI_SUCCESS)
@@ -620,13 +743,16 @@ static bool stop_range(struct context *c, uint32_t *pass)
                                                               CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE,
                                                           .pCounterDataImage = c->image,
                                                           .counterDataImageSize = c->image_size};
+    bool is_rotating = counters.profile.mode == WS_MODE_ROTATE;
     CUptiResult r = ws_cupti.cuptiRangeProfilerStop(&stop);
-    if (counters.select.is_rotating)
+    if (is_rotating)
         ws_activity_trace_kernels(true);
     *pass = c->pass;
+    if (atomic_load(&counters.is_off))
+        return false; /* given up meanwhile: others have launched into the range */
     if (r != CUPTI_SUCCESS)
         return fail_start(c, "cuptiRangeProfilerStop", r);
-    if (counters.select.is_rotating) {
+    if (is_rotating) {
         pthread_mutex_lock(&counters.lock); /* choose() reads it in other threads */
         c->pass = stop.isAllPassSubmitted ? 0 : (c->pass + 1) % c->chip->passes;
         pthread_mutex_unlock(&counters.lock);
@@ -676,7 +802,7 @@ static uint32_t stream_id(const struct profile *p)
     return id;
 }
 
-static void emit_metrics(const struct chip *chip, uint64_t number)
+static void emit_metrics(const struct chip *chip, uint64_t number, enum ws_mode mode)
 {
     for (size_t i = 0; i < chip->count; i++) {
         bool is_valid = isfinite(counters.values[i]);
@@ -685,7 +811,7 @@ static void emit_metrics(const struct chip *chip, uint64_t number)
                                     .value = is_valid ? counters.values[i] * chip->scales[i] : 0.0,
                                     .why = is_valid ? WS_WHY_PRESENT : WS_WHY_NOT_VALID};
         /* In rotation NaN only means "another pass": its value comes with another launch. */
-        if (is_valid || !counters.select.is_rotating)
+        if (is_valid || mode != WS_MODE_ROTATE)
             (void)ws_spool_metric(&rec);
     }
     for (size_t i = 0; i < chip->absent_count; i++) {
@@ -694,10 +820,11 @@ static void emit_metrics(const struct chip *chip, uint64_t number)
     }
 }
 
-static void emit_profile(const struct profile *p, uint32_t pass, uint64_t correlation)
+/* Returns the cost that it told. */
+static int64_t emit_profile(const struct profile *p, uint32_t pass, uint64_t correlation)
 {
     const struct ws_launch_call *call = &p->call;
-    bool is_rotating = counters.select.is_rotating;
+    bool is_rotating = p->mode == WS_MODE_ROTATE;
     uint64_t number = ++counters.profile_number;
     int64_t cost = ws_now_ns() - p->started_ns;
     struct ws_rec_profile rec = {.profile = number,
@@ -714,14 +841,15 @@ static void emit_profile(const struct profile *p, uint32_t pass, uint64_t correl
                                  .block_y = call->block[1],
                                  .block_z = call->block[2],
                                  .dynamic_smem_bytes = call->dynamic_smem_bytes,
-                                 .mode = is_rotating ? 1 : 0,
+                                 .mode = p->mode,
                                  .passes = p->context->chip->passes,
                                  .pass_index = is_rotating ? pass : PASS_NONE,
                                  .cost_ns = cost,
                                  .started_ns = p->started_ns};
     (void)ws_spool_profile(&rec);
-    emit_metrics(p->context->chip, number);
+    emit_metrics(p->context->chip, number, p->mode);
     ws_spool_add_cost("profile", 1, cost);
+    return cost;
 }
 
 /* CUPTI's own calls must not count as unsafe in a thread that captures a graph elsewhere. */
@@ -738,27 +866,41 @@ static void restore_capture(CUstreamCaptureMode *mode)
         (void)ws_driver.exchange_capture_mode(mode);
 }
 
-/* Whether this launch is to be profiled; then fills *wanted. Under `lock`. */
+/* --- which launch, and how ------------------------------------------------------------------------- */
+
+/* Whether this launch is a candidate; then fills *wanted and claims its signature. Under `lock`. */
 static bool choose(const CUpti_CallbackData *data, const struct ws_launch_call *call, struct profile *wanted)
 {
     struct context *c = find_context(data->context);
     struct ws_launch_key key = {.name = call->name, .dynamic_smem_bytes = call->dynamic_smem_bytes};
+    int64_t now_ns = ws_budget_is_limited(&counters.budget) ? ws_steady_ns() : 0;
     struct ws_signature *s;
     uint64_t ordinal;
     bool is_chosen;
     memcpy(key.grid, call->grid, sizeof key.grid);
     memcpy(key.block, call->block, sizeof key.block);
-    s = ws_select_next(&counters.select, &key, c ? c->pass : 0, &is_chosen, &ordinal);
-    if (!s)
+    s = ws_select_next(&counters.select, &key,
+                       !c          ? 0
+                       : is_auto() ? ws_passes_next(&c->passes)
+                                   : c->pass,
+                       now_ns, &is_chosen, &ordinal);
+    if (!s) {
         ws_spool_status_now("signatures-many", 1, "Narrow with --kernel-name.",
                             "more than %u distinct launches: later ones get no counters", WS_SELECT_SLOTS / 2);
+        return false;
+    }
+    counters.has_collectives = counters.has_collectives || s->is_collective;
     if (!is_chosen)
         return false;
-    if (!c || is_capturing(call->stream) || (!counters.select.is_rotating && is_replay_unsafe(call))) {
+    if (!c) {
         ws_select_release(s);
         return false;
     }
-    *wanted = (struct profile){.context = c, .signature = s, .call = *call, .ordinal = ordinal};
+    *wanted = (struct profile){.context = c,
+                               .signature = s,
+                               .call = *call,
+                               .risk = {.is_collective = s->is_collective, .passes = c->chip->passes},
+                               .ordinal = ordinal};
     return true;
 }
 
@@ -788,7 +930,8 @@ static void meet_context(const CUpti_CallbackData *data, const struct ws_launch_
     if (is_known || is_capturing(call->stream) || ws_cupti.cuptiGetDeviceId(data->context, &device) != CUPTI_SUCCESS)
         return;
     ws_perf_library_need();
-    pthread_rwlock_wrlock(&counters.gate);
+    if (!ws_gate_close(&counters.gate))
+        return;
     pthread_mutex_lock(&counters.lock);
     is_known = knows(data->context);
     pthread_mutex_unlock(&counters.lock);
@@ -797,53 +940,296 @@ static void meet_context(const CUpti_CallbackData *data, const struct ws_launch_
         ws_counters_context_created(data->context, (CUdevice)device);
         restore_capture(&mode);
     }
-    pthread_rwlock_unlock(&counters.gate);
+    ws_gate_open(&counters.gate);
     ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
 }
 
 /* Unless a stop came meanwhile: then the exit callback will not. */
 static void enter_gate(const CUpti_CallbackData *data)
 {
-    pthread_rwlock_rdlock(&counters.gate);
+    ws_gate_enter(&counters.gate);
     if (ws_state_get() == WS_STATE_ON)
         *data->correlationData = MARK_GATE_READ;
     else
-        pthread_rwlock_unlock(&counters.gate);
+        ws_gate_leave(&counters.gate);
+}
+
+static bool has_peers(void)
+{
+    return counters.has_collectives && (counters.devices & (counters.devices - 1)) != 0;
+}
+
+static void decide_auto(struct profile *p)
+{
+    p->mode = ws_budget_decide(&counters.budget, &p->risk, &p->reason);
+    if (p->mode != WS_MODE_NONE)
+        return;
+    if (p->reason == WS_REASON_COLLECTIVE)
+        ws_spool_status_now("collective-not-counted", 0, "With one GPU a process, --replay-mode rotate counts them.",
+                            "collective kernels (NCCL, NVSHMEM) are traced but get no counters");
+    else if (p->reason == WS_REASON_PEERS)
+        ws_spool_status_now("peers-not-counted", 1, "Start one process a GPU, as torchrun does.",
+                            "this process runs collectives on several GPUs: to wait for one launch may never end, so "
+                            "no launch is counted from here on");
+}
+
+/* Replay, rotation or nothing. Under `lock`. */
+static void decide_mode(struct profile *p)
+{
+    memcpy(p->risk.is_failed, counters.is_failed, sizeof p->risk.is_failed);
+    p->risk.has_peers = has_peers();
+    p->mode = (enum ws_mode)p->signature->mode;
+    p->reason = WS_REASON_ASKED;
+    if (is_auto() && p->mode != WS_MODE_ROTATE) {
+        decide_auto(p); /* anew at each replay: memory comes and goes. What rotates has passes behind it */
+    } else if (p->mode == WS_MODE_REPLAY && is_replay_unsafe(p)) {
+        p->mode = WS_MODE_NONE;
+    } else if (p->mode == WS_MODE_ROTATE && p->risk.has_peers && p->risk.is_collective) {
+        p->mode = WS_MODE_NONE;
+        p->reason = WS_REASON_PEERS;
+    }
+    p->predicted_ns = ws_budget_predict(&counters.budget, p->mode, &p->risk);
+}
+
+/* Whether it is to be told; a replayed kernel whose mode stays the same is told once. Under `lock`. */
+static bool is_news(struct profile *p)
+{
+    uint8_t code = (uint8_t)(1 + p->mode + WS_MODE_COUNT * p->reason);
+    bool is_rotating_on = p->signature->told != 0 && p->reason == WS_REASON_ASKED && is_auto();
+    if (p->signature->told == code || is_rotating_on)
+        return false;
+    p->signature->told = code;
+    return true;
+}
+
+static void tell_decision(const struct profile *p)
+{
+    const struct ws_launch_call *call = &p->call;
+    char base[256], alias[256];
+    struct ws_rec_decision rec = {.name = ws_activity_name_id(call->name),
+                                  .device = (uint32_t)p->context->device,
+                                  .grid_x = call->grid[0],
+                                  .grid_y = call->grid[1],
+                                  .grid_z = call->grid[2],
+                                  .block_x = call->block[0],
+                                  .block_y = call->block[1],
+                                  .block_z = call->block[2],
+                                  .dynamic_smem_bytes = call->dynamic_smem_bytes,
+                                  .mode = p->mode,
+                                  .reason = p->reason,
+                                  .passes = p->risk.passes,
+                                  .footprint_bytes = p->risk.footprint_bytes,
+                                  .predicted_ns = p->predicted_ns};
+    static const char *const words[WS_MODE_COUNT] = {"replay", "rotate", "do not count"};
+    (void)ws_spool_decision(&rec);
+    ws_select_names(call->name, base, alias, sizeof base);
+    log_line("%s %s: %s; predicted %.1f ms (%u passes, a launch %.3f ms, at most %.2f GB in use)", words[p->mode],
+             alias, ws_reason_text(p->reason), (double)p->predicted_ns / 1e6, p->risk.passes,
+             (double)p->risk.launch_ns / 1e6, (double)p->risk.footprint_bytes / 1e9);
+}
+
+/* Decide, and take the predicted cost out of the budget; false: the claim on the signature is released. */
+static bool settle_on(struct profile *p)
+{
+    bool is_chosen = false;
+    bool is_told;
+    pthread_mutex_lock(&counters.lock);
+    decide_mode(p);
+    if (p->mode == WS_MODE_NONE) {
+        p->signature->mode = WS_MODE_NONE;
+    } else if (!ws_budget_reserve(&counters.budget, ws_steady_ns(), p->predicted_ns, &p->signature->not_before_ns)) {
+        p->mode = WS_MODE_NONE;
+        p->reason = WS_REASON_BUDGET;
+    } else {
+        p->signature->mode = (uint8_t)p->mode;
+        is_chosen = true;
+    }
+    if (!is_chosen)
+        ws_select_release(p->signature);
+    is_told = p->reason == WS_REASON_BUDGET ? !p->signature->is_refused : is_news(p);
+    p->signature->is_refused = p->signature->is_refused || p->reason == WS_REASON_BUDGET;
+    pthread_mutex_unlock(&counters.lock);
+    if (is_told)
+        tell_decision(p);
+    return is_chosen;
+}
+
+/* --- enter and exit -------------------------------------------------------------------------------- */
+
+static void release(struct profile *p)
+{
+    pthread_mutex_lock(&counters.lock);
+    ws_budget_release(&counters.budget, p->predicted_ns);
+    ws_select_release(p->signature);
+    pthread_mutex_unlock(&counters.lock);
+}
+
+static int64_t late_after_ns(const struct profile *p)
+{
+    int64_t least = ws_settings.timeout_s * 1000000000;
+    return p->predicted_ns > least / LATE_PREDICTIONS ? p->predicted_ns * LATE_PREDICTIONS : least;
+}
+
+static void say_returned(const struct profile *p)
+{
+    ws_spool_status_now("replay-returned", 0, "", "the counted launch that had been given up returned after %.1f s",
+                        (double)(ws_steady_ns() - p->steady_ns) / 1e9);
+}
+
+/* It came back after it was given up: the range is ended, its values are not taken, and nothing else is. */
+static void finish_late(const struct profile *p)
+{
+    CUpti_RangeProfiler_Stop_Params stop = {.structSize = CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE,
+                                            .pRangeProfilerObject = p->context->profiler};
+    (void)ws_cupti.cuptiRangeProfilerStop(&stop);
+    if (p->mode == WS_MODE_ROTATE)
+        ws_activity_trace_kernels(true);
+    say_returned(p);
+}
+
+/* End of a session, however it ended. */
+static void leave_session(void)
+{
+    (void)atomic_fetch_add(&counters.session, 1);
+    atomic_store(&counters.profiling_thread, 0);
+    ws_gate_open(&counters.gate);
+}
+
+/* The gate is closed and the profiler is free. False: nothing was started. */
+static bool start_session(struct profile *wanted)
+{
+    CUstreamCaptureMode mode;
+    bool is_started;
+    wanted->started_ns = ws_now_ns();
+    wanted->steady_ns = ws_steady_ns();
+    counters.profile = *wanted;
+    (void)atomic_fetch_add(&counters.session, 1);
+    atomic_store(&counters.profiling_thread, pthread_self());
+    ws_watch_arm(late_after_ns(wanted));
+    relax_capture(&mode);
+    is_started = start_range(wanted->context);
+    if (atomic_load(&counters.is_off) && is_started) {
+        finish_late(wanted);
+        is_started = false;
+    }
+    restore_capture(&mode);
+    if (is_started)
+        return true;
+    (void)ws_watch_disarm();
+    return false;
 }
 
 static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_call *call)
 {
     struct profile wanted;
-    CUstreamCaptureMode mode;
     bool is_chosen;
-    bool is_started = false;
     meet_context(data, call);
     pthread_mutex_lock(&counters.lock);
     is_chosen = choose(data, call, &wanted);
     pthread_mutex_unlock(&counters.lock);
+    if (is_chosen && is_capturing(call->stream)) {
+        pthread_mutex_lock(&counters.lock);
+        ws_select_release(wanted.signature);
+        pthread_mutex_unlock(&counters.lock);
+        is_chosen = false;
+    }
+    if (is_chosen) {
+        look_at(&wanted);
+        is_chosen = settle_on(&wanted);
+    }
     if (!is_chosen) {
         enter_gate(data);
         return;
     }
-    pthread_rwlock_wrlock(&counters.gate);
-    if (ws_state_get() == WS_STATE_ON && wanted.context->handle == data->context && wanted.context->is_ready) {
-        wanted.started_ns = ws_now_ns();
-        counters.profile = wanted;
-        atomic_store(&counters.profiling_thread, pthread_self());
-        relax_capture(&mode);
-        is_started = start_range(wanted.context);
-        restore_capture(&mode);
+    if (!ws_gate_close(&counters.gate)) {
+        release(&wanted);
+        return;
     }
-    if (is_started) {
+    if (!atomic_load(&counters.is_off) && ws_state_get() == WS_STATE_ON && wanted.context->handle == data->context &&
+        wanted.context->is_ready && start_session(&wanted)) {
         *data->correlationData = MARK_PROFILED;
         return;
     }
-    atomic_store(&counters.profiling_thread, 0);
-    pthread_rwlock_unlock(&counters.gate);
+    if (atomic_load(&counters.profiling_thread) == pthread_self())
+        leave_session();
+    else
+        ws_gate_open(&counters.gate);
+    release(&wanted);
+}
+
+/* FNV-1a over which sums are valid; *valid counts all values that are. */
+static uint64_t hash_of_sums(const struct chip *chip, size_t *valid)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    *valid = 0;
+    for (size_t i = 0; i < chip->count; i++) {
+        size_t n = strlen(chip->names[i]);
+        bool is_valid = isfinite(counters.values[i]) != 0;
+        *valid += is_valid;
+        if (n > 4 && strcmp(chip->names[i] + n - 4, ".sum") == 0)
+            h = (h ^ is_valid) * UINT64_C(0x100000001b3);
+    }
+    return h;
+}
+
+/* A mode that gives nothing but NaN, twice in a row, is over. Under `lock`. */
+static void note_empty(enum ws_mode mode, bool is_empty)
+{
+    counters.empty[mode] = is_empty ? (uint8_t)(counters.empty[mode] + 1) : 0;
+    if (counters.empty[mode] < EMPTY_MAX || counters.is_failed[mode])
+        return;
+    counters.is_failed[mode] = true;
+    ws_spool_status_now("mode-failed", 1, "Choose one: --replay-mode kernel or --replay-mode rotate.",
+                        "%s gave no valid value after the modes were mixed; what is left is counted the other way",
+                        mode == WS_MODE_ROTATE ? "rotation" : "replay");
+}
+
+/* Which pass was served; false: no value of it is valid. `pass` comes with CUPTI's own turn. */
+static bool take_pass(struct profile *p, uint32_t *pass)
+{
+    size_t valid;
+    uint64_t sums = hash_of_sums(p->context->chip, &valid);
+    if (!is_auto())
+        return true;
     pthread_mutex_lock(&counters.lock);
-    ws_select_release(wanted.signature);
+    note_empty(p->mode, valid == 0);
+    if (p->mode != WS_MODE_ROTATE)
+        ws_passes_interrupted(&p->context->passes);
+    else if (valid > 0)
+        *pass = ws_passes_served(&p->context->passes, sums);
     pthread_mutex_unlock(&counters.lock);
-    *data->correlationData = MARK_NONE;
+    return valid > 0 || p->mode != WS_MODE_ROTATE;
+}
+
+static void tell_budget(void)
+{
+    struct ws_rec_budget rec;
+    pthread_mutex_lock(&counters.lock);
+    rec = (struct ws_rec_budget){.limit_ns = counters.budget.limit_ns,
+                                 .overhead = counters.budget.overhead,
+                                 .spent_ns = counters.budget.spent_ns,
+                                 .setup_ns = counters.setup_ns,
+                                 .predicted_ns = counters.predicted_ns,
+                                 .run_ns = ws_steady_ns() - counters.budget.started_ns,
+                                 .counted = counters.budget.profiled};
+    pthread_mutex_unlock(&counters.lock);
+    (void)ws_spool_budget(&rec);
+}
+
+/* The books: its cost against the budget, its passes against the signature. */
+static void close_books(struct profile *p, bool is_good, uint32_t pass)
+{
+    int64_t cost = ws_steady_ns() - p->steady_ns;
+    pthread_mutex_lock(&counters.lock);
+    ws_budget_settle(&counters.budget, p->mode, &p->risk, p->predicted_ns, cost);
+    counters.predicted_ns += p->predicted_ns;
+    if (is_good || !is_auto() || counters.is_failed[WS_MODE_ROTATE])
+        ws_select_done(&counters.select, p->signature, pass);
+    else
+        ws_select_release(p->signature);
+    pthread_mutex_unlock(&counters.lock);
+    tell_budget();
+    log_line("it took %.1f ms", (double)cost / 1e6);
 }
 
 static void exit_profiled(const CUpti_CallbackData *data)
@@ -851,22 +1237,27 @@ static void exit_profiled(const CUpti_CallbackData *data)
     struct profile *p = &counters.profile;
     CUstreamCaptureMode mode;
     uint32_t pass = 0;
-    bool is_good;
+    bool is_good = false;
+    bool is_late = atomic_load(&counters.is_off);
     relax_capture(&mode);
-    is_good = stop_range(p->context, &pass);
+    if (!is_late)
+        is_good = stop_range(p->context, &pass);
+    else
+        finish_late(p);
+    if (!ws_watch_disarm() && !is_late) {
+        is_late = true;
+        say_returned(p);
+    }
     if (data->functionReturnValue && *(const CUresult *)data->functionReturnValue != CUDA_SUCCESS)
         is_good = false; /* the program's own launch failed: its counters mean nothing */
-    is_good = is_good && evaluate(p->context);
-    if (!counters.select.is_rotating)
+    is_good = is_good && !is_late && evaluate(p->context) && take_pass(p, &pass);
+    if (p->mode != WS_MODE_ROTATE && !is_late)
         ws_activity_flush_replayed();
     if (is_good)
-        emit_profile(p, pass, data->correlationId); /* last: its cost is all the time that the program was held */
+        (void)emit_profile(p, pass, data->correlationId); /* late: its cost is all the time that the program was held */
     restore_capture(&mode);
-    pthread_mutex_lock(&counters.lock);
-    ws_select_done(&counters.select, p->signature, pass);
-    pthread_mutex_unlock(&counters.lock);
-    atomic_store(&counters.profiling_thread, 0);
-    pthread_rwlock_unlock(&counters.gate);
+    close_books(p, is_good, pass);
+    leave_session();
 }
 
 void ws_counters_callback(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
@@ -878,13 +1269,13 @@ void ws_counters_callback(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
         uint64_t mark = *data->correlationData;
         *data->correlationData = MARK_NONE;
         if (mark == MARK_GATE_READ)
-            pthread_rwlock_unlock(&counters.gate);
+            ws_gate_leave(&counters.gate);
         else if (mark == MARK_PROFILED)
             exit_profiled(data);
         return;
     }
     *data->correlationData = MARK_NONE;
-    if (is_ours || ws_state_get() != WS_STATE_ON)
+    if (is_ours || atomic_load(&counters.is_off) || ws_state_get() != WS_STATE_ON)
         return;
     switch (ws_translate_launch(cbid, data, &call)) {
     case WS_CALL_KERNEL:
@@ -902,4 +1293,34 @@ void ws_counters_callback(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
     case WS_CALL_OTHER:
         break;
     }
+}
+
+/* --- for the collector's one thread ---------------------------------------------------------------- */
+
+bool ws_counters_wait_idle(void)
+{
+    static unsigned since_off; /* one thread asks */
+    unsigned long long session = atomic_load(&counters.session);
+    /* Given up: what is to be said of it goes out first, then there is nothing to lose by a flush that hangs, too. */
+    if (atomic_load(&counters.is_off))
+        return ++since_off > 2;
+    for (int i = 0; i < IDLE_STEPS; i++) {
+        struct timespec step = {0, 5000000};
+        if (session % 2 == 0 || atomic_load(&counters.session) != session)
+            return true;
+        nanosleep(&step, NULL);
+    }
+    return false;
+}
+
+void ws_counters_finish(void)
+{
+    ws_watch_stop();
+    if (counters.budget.started_ns != 0)
+        tell_budget();
+}
+
+void ws_counters_forget(void)
+{
+    ws_watch_forget();
 }

@@ -28,6 +28,16 @@ void ws_counters_context_destroyed(CUcontext context);
 /* Enter and exit of a driver call that starts kernels. */
 void ws_counters_callback(CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 
+/* Before the collector's thread flushes: wait for a profiled launch to end, 100 ms at most. False: it has not, and a
+ * flush might hang with it. */
+bool ws_counters_wait_idle(void);
+
+/* The last word on what counting cost. From the collector's thread. */
+void ws_counters_finish(void);
+
+/* In a forked child. */
+void ws_counters_forget(void);
+
 /* CUPTI's name of a device's chip into out[size]; "" when it does not tell. */
 void ws_counters_chip_name(CUdevice device, char *out, size_t size);
 

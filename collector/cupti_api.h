@@ -35,6 +35,8 @@ struct ws_driver {
     CUresult(CUDAAPI *device_get_uuid)(CUuuid *uuid, CUdevice device);
     CUresult(CUDAAPI *device_total_mem)(size_t *bytes, CUdevice device);
     CUresult(CUDAAPI *device_get_attribute)(int *value, CUdevice_attribute attribute, CUdevice device);
+    CUresult(CUDAAPI *mem_get_info)(size_t *free, size_t *total);
+    CUresult(CUDAAPI *ctx_get_current)(CUcontext *context);
     CUresult(CUDAAPI *stream_is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
     CUresult(CUDAAPI *exchange_capture_mode)(CUstreamCaptureMode *mode);
     CUresult(CUDAAPI *func_get_param_info)(CUfunction function, size_t index, size_t *offset, size_t *size);

@@ -199,6 +199,8 @@ static void bind_driver(void)
         bind(cuda, "cuDeviceGetUuid", &ws_driver.device_get_uuid);
     bind(cuda, "cuDeviceTotalMem_v2", &ws_driver.device_total_mem);
     bind(cuda, "cuDeviceGetAttribute", &ws_driver.device_get_attribute);
+    bind(cuda, "cuMemGetInfo_v2", &ws_driver.mem_get_info);
+    bind(cuda, "cuCtxGetCurrent", &ws_driver.ctx_get_current);
     bind(cuda, "cuStreamIsCapturing", &ws_driver.stream_is_capturing);
     bind(cuda, "cuThreadExchangeStreamCaptureMode", &ws_driver.exchange_capture_mode);
     bind(cuda, "cuFuncGetParamInfo", &ws_driver.func_get_param_info);
@@ -281,6 +283,7 @@ static void forget_in_child(void)
 {
     ws_state_latch_off();
     ws_perf_library_forget();
+    ws_counters_forget();
     ws_spool_forget();
 }
 

@@ -5,6 +5,7 @@
 
 #include "../analyzer/err.h"
 #include "../analyzer/name_hash.h"
+#include "passes.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -112,6 +113,16 @@ static bool is_name_match(const struct ws_select *select, const char *mangled)
     return is_text_match(select, base) || (strcmp(base, alias) != 0 && is_text_match(select, alias));
 }
 
+bool ws_select_is_collective(const char *mangled)
+{
+    static const char *const words[] = {"ncclDevKernel", "ncclKernel", "ncclSymDevKernel", "ncclSymkDevKernel",
+                                        "nvshmem"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(mangled, words[i]))
+            return true;
+    return false;
+}
+
 static struct ws_signature *find(struct ws_select *select, const struct ws_launch_key *key)
 {
     uint64_t hash = hash_key(key);
@@ -127,6 +138,8 @@ static struct ws_signature *find(struct ws_select *select, const struct ws_launc
     select->used++;
     s = &select->table[slot];
     s->hash = hash;
+    s->mode = (uint8_t)select->first_mode;
+    s->is_collective = ws_select_is_collective(key->name);
     s->is_match = is_name_match(select, key->name);
     return s;
 }
@@ -141,7 +154,7 @@ static uint64_t all_passes(const struct ws_select *select)
  * advances only with profiled launches and everybody might be waiting. */
 static bool is_rotation_due(const struct ws_select *select, struct ws_signature *s, uint32_t pass)
 {
-    if (!(s->pass_mask >> pass & 1))
+    if (pass == WS_PASS_UNKNOWN || !(s->pass_mask >> pass & 1))
         return true;
     if (select->every == 0 && s->is_complete)
         return false;
@@ -150,17 +163,19 @@ static bool is_rotation_due(const struct ws_select *select, struct ws_signature 
 
 static bool is_due(const struct ws_select *select, struct ws_signature *s, uint32_t pass, uint64_t ordinal)
 {
+    if (s->mode == WS_MODE_NONE)
+        return false;
     if (select->every == 0 && s->is_complete)
         return false;
     if (select->every > 1 && ordinal % select->every != 0)
         return false;
-    if (select->is_rotating)
+    if (s->mode == WS_MODE_ROTATE)
         return is_rotation_due(select, s, pass);
     return true;
 }
 
 struct ws_signature *ws_select_next(struct ws_select *select, const struct ws_launch_key *key, uint32_t pass,
-                                    bool *profile, uint64_t *ordinal)
+                                    int64_t now_ns, bool *profile, uint64_t *ordinal)
 {
     struct ws_signature *s = find(select, key);
     *profile = false;
@@ -174,7 +189,7 @@ struct ws_signature *ws_select_next(struct ws_select *select, const struct ws_la
         return s;
     if (select->count != 0 && select->profiled >= select->count)
         return s;
-    *profile = !s->is_claimed && is_due(select, s, pass, *ordinal);
+    *profile = !s->is_claimed && now_ns >= s->not_before_ns && is_due(select, s, pass, *ordinal);
     s->is_claimed = s->is_claimed || *profile;
     return s;
 }
@@ -189,14 +204,16 @@ void ws_select_done(struct ws_select *select, struct ws_signature *signature, ui
     select->profiled++;
     signature->is_claimed = false;
     signature->waited = 0;
-    if (!select->is_rotating) {
+    if (signature->mode != WS_MODE_ROTATE) {
         signature->is_complete = true;
         return;
     }
     signature->pass_mask |= UINT64_C(1) << pass;
-    if (signature->pass_mask == all_passes(select)) {
+    signature->taken++;
+    if (signature->pass_mask == all_passes(select) || signature->taken >= WS_SELECT_ROUND_MAX(select->passes)) {
         signature->is_complete = true;
         signature->pass_mask = 0;
+        signature->taken = 0;
     }
 }
 

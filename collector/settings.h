@@ -18,7 +18,7 @@ enum ws_setting_type { WS_SETTING_TYPE_TEXT, WS_SETTING_TYPE_INT, WS_SETTING_TYP
 
 /* Values of the ENUM members, in the order of settings.def (a unit test holds them together). */
 enum ws_name_base { WS_NAME_FUNCTION, WS_NAME_DEMANGLED, WS_NAME_MANGLED };
-enum ws_replay_mode { WS_REPLAY_KERNEL, WS_REPLAY_ROTATE, WS_REPLAY_NONE };
+enum ws_replay_mode { WS_REPLAY_AUTO, WS_REPLAY_KERNEL, WS_REPLAY_ROTATE, WS_REPLAY_NONE };
 enum ws_stalls_setting { WS_STALLS_COUNTERS, WS_STALLS_PC };
 /* of `interval`: 0 = auto, else N + 1 of 2^(5+N) cycles */
 enum { WS_INTERVAL_AUTO = 0, WS_INTERVAL_FIRST_LOG2 = 4 };
@@ -30,7 +30,7 @@ struct ws_setting {
     const char *field;   /* "flush_ms" */
     const char *name;    /* "WARPSIGHT_FLUSH_MS" */
     const char *text;    /* TEXT: the default, else "" */
-    const char *choices; /* ENUM: "kernel|rotate|none", else "" */
+    const char *choices; /* ENUM: "auto|kernel|rotate|none", else "" */
     const char *option;  /* option of `warpsight run`, or "" */
     const char *doc;
     int64_t value;       /* INT: the default; ENUM: its index */

@@ -28,7 +28,9 @@
 #define TEXT_BYTES (8u << 20)     /* all interned texts; a PyTorch training run was seen to need 0.3 MiB */
 #define STRINGS_MAX 16384u        /* twice that many hash slots */
 #define STICKY_BYTES (64u << 10)  /* HELLO, DEVICE, CONTEXT: repeated at each segment's start */
-#define TYPES_MAX 32u
+#define TYPES_MAX 64u
+#define WS_RECORD(sym, name, num) _Static_assert((num) < TYPES_MAX, "a record type too many");
+#include "wire.def"
 #define STATUS_MAX 64u
 #define COST_MAX 8u
 #define LOSS_MAX 32u
@@ -226,17 +228,15 @@ static struct block *take_block(uint16_t type)
     return b;
 }
 
-_Static_assert(WS_REC_CUBIN < TYPES_MAX, "a type needs its place in spool.open");
-
 /* Close every open frame, in an order in which no record comes before what it refers to. */
 static void seal_all(void)
 {
     static const uint16_t order[] = {
-        WS_REC_HELLO,      WS_REC_RUN,         WS_REC_STRING,      WS_REC_DEVICE,    WS_REC_CONTEXT, WS_REC_COLLECTION,
-        WS_REC_COPY_CALL,  WS_REC_LAUNCH_CALL, WS_REC_KERNEL,      WS_REC_MEMCPY,    WS_REC_MEMSET,  WS_REC_API,
-        WS_REC_SYNC,       WS_REC_MEMORY,      WS_REC_UVM,         WS_REC_PROFILE,   WS_REC_METRIC,  WS_REC_PM_SERIES,
-        WS_REC_PM_SAMPLES, WS_REC_CUBIN,       WS_REC_PC_SAMPLING, WS_REC_PC_SAMPLE, WS_REC_STATUS,  WS_REC_LOSS,
-        WS_REC_COST,       WS_REC_BYE};
+        WS_REC_HELLO,     WS_REC_RUN,         WS_REC_STRING, WS_REC_DEVICE,      WS_REC_CONTEXT,   WS_REC_COLLECTION,
+        WS_REC_COPY_CALL, WS_REC_LAUNCH_CALL, WS_REC_KERNEL, WS_REC_MEMCPY,      WS_REC_MEMSET,    WS_REC_API,
+        WS_REC_SYNC,      WS_REC_MEMORY,      WS_REC_UVM,    WS_REC_DECISION,    WS_REC_PROFILE,   WS_REC_METRIC,
+        WS_REC_PM_SERIES, WS_REC_PM_SAMPLES,  WS_REC_CUBIN,  WS_REC_PC_SAMPLING, WS_REC_PC_SAMPLE, WS_REC_BUDGET,
+        WS_REC_STATUS,    WS_REC_LOSS,        WS_REC_COST,   WS_REC_BYE};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         struct block *b = spool.open[order[i]];
         if (!b)
@@ -787,6 +787,13 @@ static bool has_main_thread_ended(void)
     return name_end && name_end[1] == ' ' && name_end[2] == 'Z';
 }
 
+static atomic_int extra_threads;
+
+void ws_spool_add_thread(void)
+{
+    (void)atomic_fetch_add(&extra_threads, 1);
+}
+
 /* Whether this thread is all that keeps the process from ending: the main thread has ended, and every
  * other one too. Such a process ends when we do, as it would have without us. */
 static bool is_last_thread(void)
@@ -801,7 +808,7 @@ static bool is_last_thread(void)
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
         others += entry->d_name[0] != '.';
     closedir(dir);
-    return others == 2; /* the zombie and ourselves */
+    return others == 2 + atomic_load(&extra_threads); /* the zombie and ourselves */
 }
 
 static void *run_thread(void *unused)

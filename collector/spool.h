@@ -56,6 +56,10 @@ void ws_spool_add_cost(const char *what, uint64_t count, int64_t ns);
 /* Write now what has been added. Only from the tick, which may have something before it that does not come back. */
 void ws_spool_write_now(void);
 
+/* There is one more thread of the collector that ends by itself at the last tick: it does not keep the process alive.
+ */
+void ws_spool_add_thread(void);
+
 /* Last tick, everything written, BYE, segment renamed to .done. Waits at most timeout_ms for the
  * thread; false when it gave up (what was written stays valid). */
 bool ws_spool_finish(unsigned timeout_ms);

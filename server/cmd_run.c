@@ -221,6 +221,8 @@ static void set_variables(struct run *r)
     for (size_t i = 0; i < ws_setting_count && i < WS_RUN_SETTINGS; i++)
         if (r->options.setting[i])
             add_variable(r, ws_setting_table[i].name, r->options.setting[i]);
+    if (r->options.is_verbose && !getenv("WARPSIGHT_LOG"))
+        add_variable(r, "WARPSIGHT_LOG", "info");
     if (ws_path_make_private_folder(r->spool) != 0)
         note(r, "spool-unusable", "Set WARPSIGHT_SPOOL to a folder of your own.",
              "the spool folder %.200s cannot be used (%s): nothing will be collected", r->spool, strerror(errno));

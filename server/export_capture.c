@@ -6,6 +6,7 @@
 #include "export.h"
 
 #include "../analyzer/err.h"
+#include "../collector/budget.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -497,6 +498,40 @@ static int write_pc_samples(struct export *e, bool is_first)
     return err == 0 ? ws_store_each_pc_sample(e->store, e->session_id, write_pc_sample, e) : err;
 }
 
+static int write_decision(void *state, const struct ws_decision_row *row)
+{
+    struct export *e = state;
+    const struct ws_kernel_row *k = find_kernel(e, (uint64_t)row->kernel_id);
+    struct ws_rec_decision rec = row->rec;
+    int err;
+    if (row->process_id != e->process_id)
+        return 0;
+    if (!k)
+        return -WS_ECORRUPT;
+    rec.device = ordinal_of(e, k->device_id);
+    rec.grid_x = k->launch.grid.x;
+    rec.grid_y = k->launch.grid.y;
+    rec.grid_z = k->launch.grid.z;
+    rec.block_x = k->launch.block.x;
+    rec.block_y = k->launch.block.y;
+    rec.block_z = k->launch.block.z;
+    rec.dynamic_smem_bytes = k->launch.dynamic_smem_bytes;
+    err = text_id(e, &e->names, k->id, k->mangled, &rec.name);
+    if (err == 0)
+        err = ws_capture_put_decision(&e->w, &rec);
+    if (err != 0 || !row->is_refused || rec.reason == WS_REASON_BUDGET)
+        return err;
+    rec.mode = WS_MODE_NONE; /* said after the decision, as the collector does */
+    rec.reason = WS_REASON_BUDGET;
+    return ws_capture_put_decision(&e->w, &rec);
+}
+
+static int write_budget(void *state, const struct ws_budget_row *row)
+{
+    struct export *e = state;
+    return row->process_id == e->process_id ? ws_capture_put_budget(&e->w, &row->rec) : 0;
+}
+
 static int write_api(struct export *e, const uint8_t *at, uint32_t length)
 {
     struct ws_rec_api rec;
@@ -661,6 +696,9 @@ static int write_process(struct export *e, const struct ws_process_row *p, bool 
         err = ws_store_each_pm_series(e->store, e->session_id, write_series, e);
     if (err == 0)
         err = write_pc_samples(e, is_first);
+    err = ws_store_each_decision(e->store, e->session_id, write_decision, e);
+    if (err == 0)
+        err = ws_store_each_budget(e->store, e->session_id, write_budget, e);
     if (err == 0)
         err = ws_store_each_host(e->store, e->session_id, write_host, e);
     if (err == 0)

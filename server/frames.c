@@ -817,6 +817,29 @@ static int take_cubin(struct ws_frames *in, const struct ws_rec_cubin *rec)
     return ws_store_put_cubin(in->store, in->agent->session_id, rec);
 }
 
+/* --- counting --- */
+
+static int take_decision(struct ws_frames *in, const struct ws_rec_decision *rec)
+{
+    struct ws_rec_signature sig = {.name = rec->name,
+                                   .device = rec->device,
+                                   .grid_x = rec->grid_x,
+                                   .grid_y = rec->grid_y,
+                                   .grid_z = rec->grid_z,
+                                   .block_x = rec->block_x,
+                                   .block_y = rec->block_y,
+                                   .block_z = rec->block_z,
+                                   .dynamic_smem_bytes = rec->dynamic_smem_bytes};
+    struct sig_entry *e = NULL;
+    int err = find_kernel(in, &sig, &e);
+    return err == 0 ? ws_store_put_decision(in->store, in->agent->process_id, e->kernel_id, rec) : err;
+}
+
+static int take_budget(struct ws_frames *in, const struct ws_rec_budget *rec)
+{
+    return ws_store_put_budget(in->store, in->agent->process_id, rec);
+}
+
 /* --- the host --- */
 
 static int flush_host(struct ws_frames *in, uint16_t type)

@@ -6,12 +6,18 @@
 #include "../analyzer/err.h"
 #include "../analyzer/plausible.h"
 #include "../analyzer/rules.h"
+#include "../analyzer/spread.h"
+#include "../collector/budget.h"
+#include "../collector/plan.h"
+#include "../collector/settings.h"
 #include "collected.h"
 #include "timeline_facts.h"
 
 #include "../collector/model/emit.h"
 
+#include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,11 +183,32 @@ static void count_value(struct ws_stat *stat, struct ws_value value)
         stat->mean = value;
         stat->min = stat->max = value.number;
     } else {
+        /* Welford: the distances from the mean so far and from the new one. */
+        double before = value.number - stat->mean.number / (double)stat->count;
         stat->mean.number += value.number; /* a sum until finish_kernel */
+        stat->squares += before * (value.number - stat->mean.number / (double)(stat->count + 1));
         stat->min = fmin(stat->min, value.number);
         stat->max = fmax(stat->max, value.number);
     }
     stat->count++;
+}
+
+struct ws_value ws_stat_deviation(const struct ws_stat *stat)
+{
+    if (stat->count < 2)
+        return ws_missing(WS_WHY_NOT_COLLECTED, NULL);
+    return ws_value_of(stat->min == stat->max ? 0 : sqrt(fmax(stat->squares, 0) / (double)(stat->count - 1)));
+}
+
+bool ws_stat_varies(const struct ws_stat *stat)
+{
+    return stat->count > 1 && ws_spread_varies(stat->min, stat->max);
+}
+
+bool ws_stat_is_work(const struct ws_stat *stat)
+{
+    const char *cupti = stat->id < WS_METRIC_COUNT ? ws_metric_get(stat->id)->cupti : NULL;
+    return cupti && strstr(cupti, "__sass_"); /* an imported file may give what we compute: no CUPTI name then */
 }
 
 /* Rows come ordered by kernel: the kernels are by id still. */
@@ -283,6 +310,106 @@ static void finish_kernel(struct ws_kernel *k)
     k->sampled_blocks = stat_by_key(k, WS_MODEL_BLOCKS_KEY);
     k->sampled_interval = stat_by_key(k, WS_MODEL_INTERVAL_KEY);
     find_times(k);
+}
+
+/* --- how it was counted --- */
+
+static int load_decision(void *state, const struct ws_decision_row *row)
+{
+    struct loader *l = state;
+    for (size_t i = 0; i < l->s->kernel_count; i++) {
+        struct ws_counting *c = &l->s->kernels[i].counting;
+        bool was_refused = c->is_refused;
+        if (l->s->kernels[i].row.id != row->kernel_id)
+            continue;
+        /* Several processes: one that was counted says more than one that was not. */
+        if (c->is_known && c->mode != WS_MODE_NONE)
+            row = NULL;
+        else
+            *c = (struct ws_counting){true,
+                                      row->is_refused,
+                                      row->rec.mode,
+                                      row->rec.reason,
+                                      row->rec.passes,
+                                      row->rec.footprint_bytes,
+                                      (double)row->rec.predicted_ns / 1e9};
+        c->is_refused = c->is_refused || was_refused;
+        break;
+    }
+    return 0;
+}
+
+static int load_budget(void *state, const struct ws_budget_row *row)
+{
+    struct loader *l = state;
+    struct ws_counting_cost *c = &l->s->counting;
+    double spent = (double)row->rec.spent_ns / 1e9;
+    double run = (double)row->rec.run_ns / 1e9;
+    double part = run > spent ? spent / (run - spent) : 0;
+    c->limit_s = (double)row->rec.limit_ns / 1e9;
+    c->overhead = row->rec.overhead;
+    if (!c->is_known || part > c->part) {
+        c->part = part;
+        c->run_s = run;
+    }
+    c->is_known = true;
+    c->spent_s += spent;
+    c->setup_s += (double)row->rec.setup_ns / 1e9;
+    c->predicted_s += (double)row->rec.predicted_ns / 1e9;
+    c->launches += row->rec.counted;
+    return 0;
+}
+
+/* The value of a setting in a JSON array of NAME=value, else its default; in the arena, NULL when out of memory. */
+static const char *setting_of(struct ws_session *s, const char *json, const char *name)
+{
+    const struct ws_setting *row = ws_setting_find(name);
+    size_t n = strlen(name);
+    cJSON *tree = cJSON_Parse(json);
+    const char *found = row ? row->text : "";
+    const cJSON *item;
+    cJSON_ArrayForEach(item, tree)
+    {
+        const char *text = cJSON_IsString(item) ? item->valuestring : "";
+        if (strncmp(text, name, n) == 0 && text[n] == '=')
+            found = text + n + 1;
+    }
+    found = ws_arena_text(&s->arena, found);
+    cJSON_Delete(tree);
+    return found;
+}
+
+/* Which counters its processes were to collect: of a counter that is missing, whether it was asked for. */
+static int find_wanted(struct ws_session *s)
+{
+    struct ws_plan *plan = malloc(sizeof *plan);
+    int err = plan ? 0 : -WS_ENOMEM;
+    for (size_t i = 0; err == 0 && i < s->process_count; i++) {
+        const char *set = setting_of(s, s->processes[i].settings, "WARPSIGHT_SET");
+        const char *metrics = setting_of(s, s->processes[i].settings, "WARPSIGHT_METRICS");
+        if (!set || !metrics) {
+            err = -WS_ENOMEM;
+            break;
+        }
+        (void)ws_plan_make(plan, set, metrics); /* names that it does not know are none of the catalogue */
+        for (unsigned m = 0; m < WS_METRIC_COUNT; m++)
+            s->is_wanted[m] = s->is_wanted[m] || plan->has_metric[m];
+    }
+    free(plan);
+    return err;
+}
+
+static int load_counting(struct loader *l)
+{
+    struct ws_session *s = l->s;
+    int err = ws_store_each_decision(l->store, s->row.id, load_decision, l);
+    if (err == 0)
+        err = ws_store_each_budget(l->store, s->row.id, load_budget, l);
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        s->counting.refused += s->kernels[i].counting.is_refused;
+        s->counting.empty += s->kernels[i].counting.is_refused && s->kernels[i].profiled == 0;
+    }
+    return err == 0 ? find_wanted(s) : err;
 }
 
 /* --- warnings --- */
@@ -415,6 +542,34 @@ static int warn_of_cost(struct loader *l, const struct costs *c)
     return add_warning(l, 0, "overhead", message, "", 1);
 }
 
+/* What was spent of what was allowed. */
+static int warn_of_budget(struct loader *l)
+{
+    const struct ws_counting_cost *c = &l->s->counting;
+    char message[400], spent[32], limit[48] = "";
+    size_t n;
+    if (!c->is_known || (c->limit_s == 0 && c->overhead == 0))
+        return 0;
+    ws_unit_format(spent, sizeof spent, ws_value_of(c->spent_s), WS_UNIT_SECOND);
+    if (c->limit_s > 0) {
+        char time[32];
+        ws_unit_format(time, sizeof time, ws_value_of(c->limit_s), WS_UNIT_SECOND);
+        snprintf(limit, sizeof limit, " of at most %s", time);
+    }
+    n = (size_t)snprintf(message, sizeof message, "counting took %s%s, %.1f %% of the run without it", spent, limit,
+                         100 * c->part);
+    if (c->overhead > 0)
+        n += (size_t)snprintf(message + n, sizeof message - n, " of at most %.3g %%", 100 * c->overhead);
+    n += (size_t)snprintf(message + n, sizeof message - n, ": %" PRIu64 " launch%s", c->launches,
+                          c->launches == 1 ? "" : "es");
+    if (c->refused > 0)
+        snprintf(message + n, sizeof message - n,
+                 "; of %" PRIu64 " kernel%s launches were left out, %" PRIu64 " %s no counter at all", c->refused,
+                 c->refused == 1 ? "" : "s", c->empty, c->empty == 1 ? "has" : "have");
+    return add_warning(l, 0, "budget", message, c->empty > 0 ? "Raise --budget or --max-overhead, or run longer." : "",
+                       1);
+}
+
 static bool has_warning(const struct ws_session *s, const char *start)
 {
     for (size_t i = 0; i < s->warning_count; i++)
@@ -503,6 +658,8 @@ static int load_warnings(struct loader *l)
     int err = ws_store_each_status(l->store, id, load_status, l);
     if (err == 0)
         err = warn_of_nothing(l);
+    if (err == 0)
+        err = warn_of_budget(l);
     if (err == 0)
         err = ws_store_each_loss(l->store, id, load_loss, l);
     if (err == 0)
@@ -699,6 +856,8 @@ static int load_all(struct loader *l, int64_t id)
     if (err == 0)
         err = finish_kernels(l);
     if (err == 0)
+        err = load_counting(l);
+    if (err == 0)
         err = load_warnings(l);
     return err;
 }
@@ -761,12 +920,21 @@ void ws_report_free(struct ws_session *session)
 /* --- analysis --- */
 
 /* Why a counter that no row mentions has no value. */
-static enum ws_why why_nothing(const struct ws_session *s, const struct ws_kernel *k)
+static enum ws_why why_nothing(const struct ws_session *s, const struct ws_kernel *k, unsigned id)
 {
+    const struct ws_counting *c = &k->counting;
     if (has_warning(s, "counters-no-rights"))
         return WS_WHY_NO_RIGHTS;
     if (strcmp(s->row.source, "imported") == 0)
         return WS_WHY_NOT_IN_SOURCE;
+    if (c->is_known && s->is_wanted[id]) {
+        if (c->is_refused)
+            return WS_WHY_BUDGET;
+        if (c->mode == WS_MODE_ROTATE && k->profiled > 0)
+            return WS_WHY_PASS;
+        if (c->mode == WS_MODE_NONE && k->profiled == 0)
+            return WS_WHY_UNCOUNTED;
+    }
     return k->profiled == 0 ? WS_WHY_NO_LAUNCH : WS_WHY_NOT_COLLECTED;
 }
 
@@ -783,7 +951,7 @@ void ws_report_analyze(const struct ws_session *session, size_t kernel, struct w
                              .is_library = k->name.is_library,
                              .raw = raw};
     for (unsigned i = 0; i < WS_METRIC_COUNT; i++)
-        raw[i] = ws_missing(why_nothing(session, k), NULL);
+        raw[i] = ws_missing(why_nothing(session, k, i), NULL);
     for (size_t i = 0; i < k->stat_count; i++)
         if (k->stats[i].id < WS_METRIC_COUNT)
             raw[k->stats[i].id] = k->stats[i].mean;

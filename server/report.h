@@ -19,7 +19,36 @@ struct ws_stat {
     enum ws_metric_id id; /* WS_METRIC_COUNT: a CUPTI metric outside of the catalogue */
     struct ws_value mean; /* or the reason of the first launch that has no value */
     double min, max;      /* of the launches that have it */
+    double squares;       /* of their distances from their mean, added up */
     uint64_t count;       /* of those */
+};
+
+/* Standard deviation of a launch's value, from two launches on; missing below. */
+struct ws_value ws_stat_deviation(const struct ws_stat *stat);
+/* Whether the launches differ so much that their mean stands for none of them (spread.h). */
+bool ws_stat_varies(const struct ws_stat *stat);
+/* The same of a kernel: whether a count of its own instructions does, which the same work has the same of. */
+bool ws_stat_is_work(const struct ws_stat *stat);
+
+/* How a kernel's launches were counted. */
+struct ws_counting {
+    bool is_known;
+    bool is_refused;               /* the budget left out launches of it */
+    uint32_t mode, reason, passes; /* numbers of collector/budget.h */
+    uint64_t footprint_bytes;      /* in use on the GPU at most, 0 = not known */
+    double predicted_s;            /* of one counted launch */
+};
+
+/* What counting cost, in all processes. */
+struct ws_counting_cost {
+    bool is_known;
+    double limit_s, overhead; /* what was allowed to each process; 0 = no limit */
+    double spent_s, setup_s, predicted_s;
+    double run_s; /* of the process that spent the most of it */
+    double part;  /* the greatest that a process spent of its run without us */
+    uint64_t launches;
+    uint64_t refused; /* kernels of which launches were left out */
+    uint64_t empty;   /* of those: that have no counter at all */
 };
 
 struct ws_times {
@@ -38,6 +67,7 @@ struct ws_kernel {
     struct ws_value sampled_blocks; /* a launch, mean: fewer than the grid has; missing = not sampled */
     struct ws_value sampled_interval;
     size_t stat_count;
+    struct ws_counting counting;
     const struct ws_samples *samples; /* PC samples of its function, of all launch shapes together; NULL: none */
 };
 
@@ -78,6 +108,8 @@ struct ws_session {
     struct ws_findings *timeline;    /* of the rules that look at the whole session */
     double total_s;                  /* of all kernels that have a time */
     struct ws_pc_totals sampling;
+    struct ws_counting_cost counting;
+    bool is_wanted[WS_METRIC_COUNT]; /* by the settings of its processes */
 };
 
 /* Load a session. Free with ws_report_free (NULL is allowed).

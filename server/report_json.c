@@ -5,6 +5,7 @@
 
 #include "../analyzer/err.h"
 #include "../analyzer/rules.h"
+#include "../collector/budget.h"
 #include "version.h"
 
 #include <cjson/cJSON.h>
@@ -41,6 +42,12 @@ void ws_report_json_value(struct ws_json *j, struct ws_value value, const char *
     if (stat && stat->count > 1 && stat->min != stat->max) {
         ws_json_put_number(j, "min", stat->min);
         ws_json_put_number(j, "max", stat->max);
+        if (stat->squares > 0) {
+            ws_json_put_uint(j, "launches", stat->count);
+            ws_report_json_number(j, "deviation", ws_stat_deviation(stat));
+        }
+        if (stat->id != WS_M_duration && ws_stat_varies(stat)) /* times vary with the clocks */
+            ws_json_put_bool(j, "varies", true);
     }
     if (value.grade != WS_GRADE_EXACT)
         ws_json_put_text(j, "grade", ws_grade_name((enum ws_grade)value.grade));
@@ -212,7 +219,8 @@ static const struct ws_stat *spread_of(const struct ws_kernel *k, unsigned id, c
 {
     if (id != WS_M_duration || !ws_has(report->metric[id]) || !ws_has(k->times.min))
         return find_stat(k, id);
-    *duration = (struct ws_stat){.min = k->times.min.number, .max = k->times.max.number, .count = 2};
+    *duration =
+        (struct ws_stat){.id = WS_M_duration, .min = k->times.min.number, .max = k->times.max.number, .count = 2};
     return duration;
 }
 
@@ -471,6 +479,70 @@ static void put_sampled(struct ws_json *j, const struct ws_kernel *k)
     ws_json_end(j);
 }
 
+/* Only where the collector said so. */
+static void put_counting(struct ws_json *j, const struct ws_counting *c)
+{
+    static const char *const modes[WS_MODE_COUNT] = {"replay", "rotate", "none"};
+    if (!c->is_known)
+        return;
+    ws_json_key(j, "counting");
+    ws_json_object_line(j);
+    ws_json_put_text(j, "mode", c->mode < WS_MODE_COUNT ? modes[c->mode] : "unknown");
+    ws_json_put_text(j, "reason", ws_reason_code(c->reason));
+    ws_json_put_text(j, "text", ws_reason_text(c->reason));
+    ws_json_put_uint(j, "passes", c->passes);
+    if (c->footprint_bytes > 0)
+        ws_json_put_uint(j, "footprint_bytes", c->footprint_bytes);
+    else
+        ws_json_put_null(j, "footprint_bytes");
+    ws_json_put_number(j, "predicted", c->predicted_s);
+    ws_json_put_bool(j, "budget_refused", c->is_refused);
+    ws_json_end(j);
+}
+
+/* Counts of the kernel's own instructions that differ from launch to launch: only where there are any. */
+static void put_varies(struct ws_json *j, const struct ws_kernel *k)
+{
+    bool any = false;
+    for (size_t i = 0; i < k->stat_count; i++) {
+        if (!ws_stat_is_work(&k->stats[i]) || !ws_stat_varies(&k->stats[i]))
+            continue;
+        if (!any) {
+            ws_json_key(j, "varies");
+            ws_json_array_line(j);
+        }
+        any = true;
+        ws_json_text(j, k->stats[i].key);
+    }
+    if (any)
+        ws_json_end(j);
+}
+
+/* What counting cost in all; only where the collector said so. */
+static void put_counting_cost(struct ws_json *j, const struct ws_counting_cost *c)
+{
+    if (!c->is_known)
+        return;
+    ws_json_key(j, "counting");
+    ws_json_object_line(j);
+    if (c->limit_s > 0)
+        ws_json_put_number(j, "budget", c->limit_s);
+    else
+        ws_json_put_null(j, "budget");
+    if (c->overhead > 0)
+        ws_json_put_number(j, "max_overhead", c->overhead);
+    else
+        ws_json_put_null(j, "max_overhead");
+    ws_json_put_number(j, "spent", c->spent_s);
+    ws_json_put_number(j, "setup", c->setup_s);
+    ws_json_put_number(j, "predicted", c->predicted_s);
+    ws_json_put_number(j, "part", c->part);
+    ws_json_put_uint(j, "launches", c->launches);
+    ws_json_put_uint(j, "kernels_refused", c->refused);
+    ws_json_put_uint(j, "kernels_empty", c->empty);
+    ws_json_end(j);
+}
+
 void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, size_t kernel,
                            const struct ws_report *report, const bool *wanted)
 {
@@ -489,6 +561,8 @@ void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, 
     ws_json_put_uint(j, "launches", k->launches);
     ws_json_put_uint(j, "profiled_launches", k->profiled);
     put_sampled(j, k);
+    put_counting(j, &k->counting);
+    put_varies(j, k);
     put_times(j, &k->times);
     put_metrics(j, k, report, wanted);
     put_occupancy(j, report);
@@ -519,6 +593,7 @@ int ws_report_json(const struct ws_session *session, struct ws_json *j)
     ws_report_json_devices(j, session);
     ws_json_key(j, "warnings");
     ws_report_json_warnings(j, session);
+    put_counting_cost(j, &session->counting);
     ws_report_json_sampling(j, session);
     ws_json_key(j, "kernels");
     ws_json_array(j);

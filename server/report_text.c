@@ -5,6 +5,7 @@
 
 #include "../analyzer/err.h"
 #include "../analyzer/rules.h"
+#include "../collector/budget.h"
 #include "roof_dots.h"
 #include "text.h"
 
@@ -188,6 +189,50 @@ static void put_sampled(const struct page *p)
     else
         ws_text_put(p->t, WS_PLAIN, "; the blocks that ran are alike");
     ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+/* How it was counted, where that is not simply one replayed launch; and whether its launches differ. */
+static void put_counting(const struct page *p)
+{
+    const struct ws_counting *c = &p->kernel->counting;
+    char a[TEXT];
+    if (!c->is_known || (c->mode == WS_MODE_REPLAY && !c->is_refused))
+        return;
+    label(p, "counted");
+    if (c->mode != WS_MODE_NONE)
+        ws_text_printf(p->t, WS_PLAIN, "%s, %u pass%s: ", c->mode == WS_MODE_ROTATE ? "by rotation" : "by replay",
+                       c->passes, c->passes == 1 ? "" : "es");
+    else
+        ws_text_put(p->t, WS_PLAIN, p->kernel->profiled > 0 ? "in part: " : "not: ");
+    ws_text_put(p->t, WS_PLAIN, ws_reason_text(c->reason));
+    if (c->reason == WS_REASON_FOOTPRINT || c->reason == WS_REASON_MEMORY)
+        ws_text_printf(p->t, WS_PLAIN, " (at most %s in use)",
+                       show(a, ws_value_of((double)c->footprint_bytes), WS_UNIT_BYTE));
+    if (c->is_refused && c->reason != WS_REASON_BUDGET)
+        ws_text_put(p->t, WS_PLAIN, "; launches were left out for the budget");
+    ws_text_put(p->t, WS_PLAIN, "\n");
+}
+
+static void put_varies(const struct page *p)
+{
+    unsigned n = 0;
+    char a[TEXT], b[TEXT];
+    for (size_t i = 0; i < p->kernel->stat_count; i++) {
+        const struct ws_stat *s = &p->kernel->stats[i];
+        enum ws_unit unit;
+        if (!ws_stat_is_work(s) || !ws_stat_varies(s))
+            continue;
+        unit = ws_metric_get(s->id)->unit;
+        if (n == 0)
+            label(p, "varies");
+        if (n++ < 3)
+            ws_text_printf(p->t, WS_YELLOW, "%s%s %s to %s", n > 1 ? ", " : "", s->key,
+                           show(a, ws_value_of(s->min), unit), show(b, ws_value_of(s->max), unit));
+    }
+    if (n > 3)
+        ws_text_printf(p->t, WS_YELLOW, ", %u more", n - 3);
+    if (n > 0)
+        ws_text_put(p->t, WS_YELLOW, ": its launches differ, what stands here are means\n");
 }
 
 static void put_occupancy(const struct page *p)
@@ -443,7 +488,9 @@ static void put_kernel(const struct page *p, bool all)
     ws_text_printf(p->t, WS_BOLD, "%s\n", ws_text_tame(p->arena, p->kernel->name.alias));
     put_resources(p);
     put_sampled(p);
+    put_counting(p);
     put_time(p);
+    put_varies(p);
     put_occupancy(p);
     put_access(p, "global loads", WS_M_gld_requests, WS_M_gld_bytes, WS_M_gld_sectors_per_request, WS_M_gld_efficiency);
     put_access(p, "global stores", WS_M_gst_requests, WS_M_gst_bytes, WS_M_gst_sectors_per_request,

@@ -5,6 +5,7 @@
 #include "run_options.h"
 
 #include "../analyzer/err.h"
+#include "../collector/budget.h"
 #include "../collector/model/model.h"
 #include "../collector/nvtx_filter.h"
 #include "../collector/plan.h"
@@ -330,7 +331,8 @@ static bool is_given(const struct ws_run_options *o, const char *variable, const
 /* PC sampling and the other samplers exclude each other in a process, and it samples every launch. */
 static int check_stalls(const struct ws_run_options *o)
 {
-    static const char *const counters[] = {"WARPSIGHT_METRICS", "WARPSIGHT_REPLAY_MODE"};
+    static const char *const counters[] = {"WARPSIGHT_METRICS", "WARPSIGHT_REPLAY_MODE", "WARPSIGHT_BUDGET",
+                                           "WARPSIGHT_MAX_OVERHEAD"};
     static const char *const choices[] = {"WARPSIGHT_KERNEL", "WARPSIGHT_LAUNCH_SKIP", "WARPSIGHT_LAUNCH_COUNT",
                                           "WARPSIGHT_EVERY"};
     const char *stalls = value_of(o, "WARPSIGHT_STALLS");
@@ -353,6 +355,19 @@ static int check_stalls(const struct ws_run_options *o)
             return REFUSE("%s chooses launches for counters; --stalls pc samples every launch: report --kernel shows "
                           "one",
                           name);
+    return -1;
+}
+
+static int check_limits(const struct ws_run_options *o)
+{
+    const char *budget = value_of(o, "WARPSIGHT_BUDGET");
+    const char *overhead = value_of(o, "WARPSIGHT_MAX_OVERHEAD");
+    int64_t ns;
+    double part;
+    if (budget && ws_budget_parse_time(budget, &ns) != 0)
+        return REFUSE("--budget: '%s' is no time; write 10s, 500ms, 2m", budget);
+    if (overhead && ws_budget_parse_percent(overhead, &part) != 0)
+        return REFUSE("--max-overhead: '%s' is no percentage; write 5%%", overhead);
     return -1;
 }
 
@@ -383,7 +398,9 @@ static int check_values(const struct ws_run_options *o)
         return REFUSE("--nvtx-include: %s", why);
     if (o->is_csv && o->is_json)
         return REFUSE("--csv or --json, not both");
-    return check_stalls(o);
+    if (check_stalls(o) != -1)
+        return WS_RUN_FAILED;
+    return check_limits(o);
 }
 
 static int set_start(struct ws_run_options *o, const char *value)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define WS_RUN_SETTINGS 32 /* rows of settings.def at most */
+#define WS_RUN_SETTINGS 64 /* rows of settings.def at most */
 #define WS_RUN_PATH_MAX 4096
 
 struct ws_run_options {

@@ -298,6 +298,31 @@ CREATE TABLE loss (
 ) STRICT;
 CREATE UNIQUE INDEX loss_once ON loss(session_id, ifnull(process_id, 0), kind, reason);
 
+-- How launches of a kernel are counted, or why they are not; since schema 4. Numbers: budget.h.
+CREATE TABLE decision (
+    kernel_id  INTEGER NOT NULL REFERENCES kernel(id) ON DELETE CASCADE,
+    process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
+    mode       INTEGER NOT NULL, -- 0 replay, 1 rotate, 2 none
+    reason     INTEGER NOT NULL,
+    refused    INTEGER NOT NULL, -- 1: the budget left out launches of it
+    passes     INTEGER NOT NULL, -- of the whole set
+    footprint_bytes INTEGER NOT NULL, -- in use on the GPU at most, 0 = not known
+    predicted_ns INTEGER NOT NULL, -- of one counted launch
+    PRIMARY KEY (kernel_id, process_id)
+) STRICT, WITHOUT ROWID;
+
+-- What counting cost a process, against what it was allowed; since schema 4. Totals, the last ones stand.
+CREATE TABLE budget (
+    process_id   INTEGER PRIMARY KEY REFERENCES process(id) ON DELETE CASCADE,
+    limit_ns     INTEGER NOT NULL, -- 0 = no limit
+    overhead     REAL NOT NULL,    -- part of the run without us, 0 = no limit
+    spent_ns     INTEGER NOT NULL,
+    setup_ns     INTEGER NOT NULL, -- of which
+    predicted_ns INTEGER NOT NULL, -- for the counted launches
+    run_ns       INTEGER NOT NULL,
+    counted      INTEGER NOT NULL  -- launches
+) STRICT;
+
 -- What collection cost a process: running totals, the last one of a kind stands.
 CREATE TABLE cost (
     process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,

@@ -5,6 +5,7 @@
 #include "store.h"
 
 #include "../analyzer/err.h"
+#include "../collector/budget.h"
 #include "cli.h"
 #include "dbfile.h"
 #include "json.h"
@@ -176,6 +177,20 @@ static const char schema[] =
                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (session_id, ifnull(process_id, 0), kind, "                                                                     \
                 "reason) DO UPDATE SET count = min(count + excluded.count, 9007199254740992), "                                                                                  \
                 "from_ns = iif(from_ns = 0, excluded.from_ns, from_ns), to_ns = max(to_ns, excluded.to_ns)")                                                                     \
+    X(DECISION_PUT, "INSERT INTO decision (kernel_id, process_id, mode, reason, refused, passes, footprint_bytes, "                                                              \
+                    "predicted_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (kernel_id, process_id) DO "                                                              \
+                    "UPDATE SET refused = max(refused, excluded.refused), "                                                                                                      \
+                    "mode = iif(excluded.refused, mode, excluded.mode), "                                                                                                        \
+                    "reason = iif(excluded.refused, reason, excluded.reason), passes = excluded.passes, "                                                                        \
+                    "footprint_bytes = excluded.footprint_bytes, predicted_ns = excluded.predicted_ns")                                                                          \
+    X(DECISIONS,                                                                                                                                                                 \
+      "SELECT kernel_id, process_id, mode, reason, refused, passes, footprint_bytes, predicted_ns FROM kernel "                                                                  \
+      "JOIN decision ON kernel_id = kernel.id WHERE session_id = ?1 ORDER BY kernel_id, process_id")                                                                             \
+    X(BUDGET_PUT, "INSERT OR REPLACE INTO budget (process_id, limit_ns, overhead, spent_ns, setup_ns, predicted_ns, "                                                            \
+                  "run_ns, counted) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                                                                                    \
+    X(BUDGETS,                                                                                                                                                                   \
+      "SELECT process_id, limit_ns, overhead, spent_ns, setup_ns, predicted_ns, run_ns, counted FROM process "                                                                   \
+      "JOIN budget ON process_id = process.id WHERE session_id = ?1 ORDER BY process_id")                                                                                        \
     X(COST_PUT, "INSERT OR REPLACE INTO cost (process_id, what, count, total_ns) VALUES (?1, ?2, ?3, ?4)")                                                                       \
     X(COLLECTION_PUT,                                                                                                                                                            \
       "INSERT OR REPLACE INTO collection (process_id, at_ns, is_on, reason, settings) VALUES (?1, ?2, ?3, ?4, ?5)")                                                              \
@@ -527,7 +542,14 @@ static const char *const upgrades[] = {
     "offset)) STRICT;"
     " CREATE TABLE collection (process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE, at_ns INTEGER NOT "
     "NULL, is_on INTEGER NOT NULL CHECK (is_on IN (0, 1)), reason TEXT NOT NULL, settings TEXT NOT NULL DEFAULT '[]', "
-    "PRIMARY KEY (process_id, at_ns, is_on)) STRICT, WITHOUT ROWID;",
+    "PRIMARY KEY (process_id, at_ns, is_on)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE decision (kernel_id INTEGER NOT NULL REFERENCES kernel(id) ON DELETE CASCADE, process_id INTEGER NOT "
+    "NULL REFERENCES process(id) ON DELETE CASCADE, mode INTEGER NOT NULL, reason INTEGER NOT NULL, refused INTEGER "
+    "NOT NULL, passes INTEGER NOT NULL, footprint_bytes INTEGER NOT NULL, predicted_ns INTEGER NOT NULL, PRIMARY KEY "
+    "(kernel_id, process_id)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE budget (process_id INTEGER PRIMARY KEY REFERENCES process(id) ON DELETE CASCADE, limit_ns INTEGER "
+    "NOT NULL, overhead REAL NOT NULL, spent_ns INTEGER NOT NULL, setup_ns INTEGER NOT NULL, predicted_ns INTEGER NOT "
+    "NULL, run_ns INTEGER NOT NULL, counted INTEGER NOT NULL) STRICT;",
 };
 
 static int upgrade(struct ws_store *s, int64_t version)
@@ -1294,6 +1316,21 @@ int ws_store_put_cost(struct ws_store *store, int64_t process_id, const struct w
     return run(store, S_COST_PUT, "ixqi", process_id, rec->what, rec->count, rec->total_ns);
 }
 
+int ws_store_put_decision(struct ws_store *store, int64_t process_id, int64_t kernel_id,
+                          const struct ws_rec_decision *rec)
+{
+    return run(store, S_DECISION_PUT, "iiiiiiqi", kernel_id, process_id, (int64_t)rec->mode, (int64_t)rec->reason,
+               (int64_t)(rec->reason == WS_REASON_BUDGET), (int64_t)rec->passes, rec->footprint_bytes,
+               rec->predicted_ns);
+}
+
+int ws_store_put_budget(struct ws_store *store, int64_t process_id, const struct ws_rec_budget *rec)
+{
+    double overhead = isfinite(rec->overhead) && rec->overhead > 0 ? rec->overhead : 0;
+    return run(store, S_BUDGET_PUT, "iidiiiiq", process_id, rec->limit_ns, overhead, rec->spent_ns, rec->setup_ns,
+               rec->predicted_ns, rec->run_ns, rec->counted);
+}
+
 int ws_store_set_note(struct ws_store *store, int64_t session_id, const char *note)
 {
     int64_t id;
@@ -1339,6 +1376,8 @@ CALL(instruction_row);
 CALL(pc_sampling_row);
 CALL(pc_sample_row);
 CALL(cubin_row);
+CALL(decision_row);
+CALL(budget_row);
 CALL(metric_row);
 CALL(activity_chunk);
 CALL(host_chunk);
@@ -1595,6 +1634,48 @@ int ws_store_each_profile(struct ws_store *store, int64_t session_id,
 {
     struct call_profile_row call = {each, state};
     return each_row(store, S_PROFILES, session_id, profile_of, &call);
+}
+
+static int decision_of(sqlite3_stmt *st, void *state)
+{
+    struct call_decision_row *call = state;
+    struct ws_decision_row row = {.kernel_id = sqlite3_column_int64(st, 0),
+                                  .process_id = sqlite3_column_int64(st, 1),
+                                  .rec = {.mode = u32(st, 2),
+                                          .reason = u32(st, 3),
+                                          .passes = u32(st, 5),
+                                          .footprint_bytes = u64(st, 6),
+                                          .predicted_ns = sqlite3_column_int64(st, 7)},
+                                  .is_refused = sqlite3_column_int(st, 4) != 0};
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_decision(struct ws_store *store, int64_t session_id,
+                           int (*each)(void *state, const struct ws_decision_row *row), void *state)
+{
+    struct call_decision_row call = {each, state};
+    return each_row(store, S_DECISIONS, session_id, decision_of, &call);
+}
+
+static int budget_of(sqlite3_stmt *st, void *state)
+{
+    struct call_budget_row *call = state;
+    struct ws_budget_row row = {.process_id = sqlite3_column_int64(st, 0),
+                                .rec = {.limit_ns = sqlite3_column_int64(st, 1),
+                                        .overhead = sqlite3_column_double(st, 2),
+                                        .spent_ns = sqlite3_column_int64(st, 3),
+                                        .setup_ns = sqlite3_column_int64(st, 4),
+                                        .predicted_ns = sqlite3_column_int64(st, 5),
+                                        .run_ns = sqlite3_column_int64(st, 6),
+                                        .counted = u64(st, 7)}};
+    return call->each(call->state, &row);
+}
+
+int ws_store_each_budget(struct ws_store *store, int64_t session_id,
+                         int (*each)(void *state, const struct ws_budget_row *row), void *state)
+{
+    struct call_budget_row call = {each, state};
+    return each_row(store, S_BUDGETS, session_id, budget_of, &call);
 }
 
 /* A number column and, where that is NULL, the code of its reason. */
@@ -2238,6 +2319,8 @@ static const char *const copies[] = {
     "INSERT INTO metric SELECT * FROM src.metric WHERE profile_id IN (SELECT id FROM profile)",
     "INSERT INTO status SELECT * FROM src.status WHERE session_id = ?1",
     "INSERT INTO loss SELECT * FROM src.loss WHERE session_id = ?1",
+    "INSERT INTO decision SELECT * FROM src.decision WHERE kernel_id IN (SELECT id FROM kernel)",
+    "INSERT INTO budget SELECT * FROM src.budget WHERE process_id IN (SELECT id FROM process)",
     "INSERT INTO cost SELECT * FROM src.cost WHERE process_id IN (SELECT id FROM process)",
     "INSERT INTO collection SELECT * FROM src.collection WHERE process_id IN (SELECT id FROM process)",
     "INSERT INTO ceiling SELECT * FROM src.ceiling WHERE uuid IN (SELECT uuid FROM device)",

@@ -163,6 +163,11 @@ int ws_store_add_loss(struct ws_store *store, int64_t session_id, int64_t proces
 int ws_store_put_cost(struct ws_store *store, int64_t process_id, const struct ws_rec_cost *rec);
 int ws_store_put_collection(struct ws_store *store, int64_t process_id, const struct ws_rec_collection *rec);
 
+/* How launches of a kernel are counted: a word on the budget is kept beside what was decided before. */
+int ws_store_put_decision(struct ws_store *store, int64_t process_id, int64_t kernel_id,
+                          const struct ws_rec_decision *rec);
+int ws_store_put_budget(struct ws_store *store, int64_t process_id, const struct ws_rec_budget *rec);
+
 /* -WS_ENOENT when there is no such session. Deleting takes everything of the session along. */
 int ws_store_set_note(struct ws_store *store, int64_t session_id, const char *note);
 int ws_store_delete_session(struct ws_store *store, int64_t session_id);
@@ -260,6 +265,23 @@ struct ws_metric_row {
 /* By kernel id, process id, profile number, key: an order that does not depend on when rows came. */
 int ws_store_each_metric(struct ws_store *store, int64_t session_id,
                          int (*each)(void *state, const struct ws_metric_row *row), void *state);
+
+struct ws_decision_row {
+    int64_t kernel_id, process_id;
+    struct ws_rec_decision rec; /* name 0, geometry 0: see the kernel */
+    bool is_refused;            /* the budget left out launches of it */
+};
+/* By kernel and process id. */
+int ws_store_each_decision(struct ws_store *store, int64_t session_id,
+                           int (*each)(void *state, const struct ws_decision_row *row), void *state);
+
+struct ws_budget_row {
+    int64_t process_id;
+    struct ws_rec_budget rec;
+};
+/* By process id. */
+int ws_store_each_budget(struct ws_store *store, int64_t session_id,
+                         int (*each)(void *state, const struct ws_budget_row *row), void *state);
 
 struct ws_instruction_row {
     int64_t process_id, opcode_id, file_id; /* ids of texts; file_id 0: no line table */

@@ -27,13 +27,15 @@ def parse(line):
         name = mark.group(1)
         if name in record:  # an "x=" within a text: part of it
             continue
-        record[name] = value if name in TEXTS or (kind == "device" and name == "name") else number(value)
+        is_text = name in TEXTS and (kind, name) != ("decision", "reason")
+        record[name] = value if is_text or (kind == "device" and name == "name") else number(value)
     return kind, record
 
 
 facts = {k: [] for k in ("hello", "run", "device", "context", "kernel", "memcpy", "memset", "profile", "status",
-                         "loss", "cost", "bye", "bad", "collection", "api", "sync", "memory", "copy_call", "launch_call", "pm_series", "pm_samples",
-                         "pc_sampling", "pc_sample", "cubin")}
+                         "loss", "cost", "bye", "bad", "budget", "decision", "collection", "api", "sync", "memory",
+                         "copy_call", "launch_call", "pm_series", "pm_samples", "pc_sampling",
+                         "pc_sample", "cubin")}
 strings, profiles, series = {}, {}, {}
 for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():
     if line.startswith(("bad", "unknown")):
@@ -48,7 +50,7 @@ for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():
         value = r["value"] if r["why"] == 0 else f"why {r['why']}"
         profiles[r["profile"]]["metrics"][strings[r["key"]]] = value
     elif kind in facts:
-        if kind in ("kernel", "profile", "api"):
+        if kind in ("kernel", "profile", "decision", "api"):
             r["name"] = strings[r["name"]]
         if kind == "pc_sample":
             r["function"], r["reason"] = strings[r["function"]], strings[int(r["reason"])]

@@ -99,18 +99,19 @@ static const struct fake_kernel kernels[] = {
     {"_Z5scaleIfEvPT_", 32, 0, 8, 5000, 1, count_run, scale_counts},
     {"_Z6reducePKfPf", 40, 1024, 0, 15000, 2, count_run, reduce_counts},
     {"_Z10long_runnerPf", 16, 0, 0, 40000000, 1, count_run, reduce_counts},
+    {"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLP11ncclDevComm", 96, 0, 0, 30000, 0, count_run, NULL},
 };
 
 static const struct fake_image image = {FAKE_IMAGE_MAGIC, sizeof kernels / sizeof kernels[0], kernels};
 
 /* --- the program --- */
 
-enum { VECADD, TRANSPOSE, SCALE, REDUCE, KERNELS, LONG_RUNNER = KERNELS };
+enum { VECADD, TRANSPOSE, SCALE, REDUCE, KERNELS, LONG_RUNNER = KERNELS, ALL_REDUCE, FUNCTIONS };
 
 struct program {
     CUcontext context;
     CUmodule module;
-    CUfunction function[KERNELS];
+    CUfunction function[FUNCTIONS];
     CUdeviceptr a, b, c;
 };
 
@@ -126,7 +127,7 @@ static void must(CUresult r, const char *what)
 static void load(struct program *p)
 {
     MUST(cuModuleLoadData(&p->module, &image));
-    for (int i = 0; i < KERNELS; i++)
+    for (int i = 0; i < FUNCTIONS; i++)
         MUST(cuModuleGetFunction(&p->function[i], p->module, kernels[i].name));
     MUST(cuMemAlloc(&p->a, N * sizeof(float)));
     MUST(cuMemAlloc(&p->b, N * sizeof(float)));
@@ -401,6 +402,69 @@ static int cooperative(const char *argument)
     begin(&p);
     MUST(cuLaunchCooperativeKernel(p.function[REDUCE], 4, 1, 1, 64, 1, 1, 0, NULL, NULL));
     printf("%u cooperative kernels ran\n", atomic_load(&runs));
+    return 0;
+}
+
+/* Kernels that may be replayed and cooperative ones that may not, in turn: N rounds. */
+static int mixed(const char *argument)
+{
+    struct program p;
+    int n = argument ? atoi(argument) : 10;
+    begin(&p);
+    for (int i = 0; i < n; i++) {
+        MUST(cuLaunchCooperativeKernel(p.function[REDUCE], 4, 1, 1, 64, 1, 1, 0, NULL, NULL));
+        if (i % 3 == 0) /* a new shape each time: a replay between rotated launches */
+            MUST(cuLaunchKernel(p.function[TRANSPOSE], (unsigned)i + 1, 1, 1, 32, 8, 1, 0, NULL, NULL, NULL));
+        MUST(cuLaunchCooperativeKernel(p.function[SCALE], 8, 1, 1, 64, 1, 1, 0, NULL, NULL));
+    }
+    printf("%u kernels ran\n", atomic_load(&runs));
+    return 0;
+}
+
+/* An all-reduce between two kernels, on each device. */
+static int collective(const char *argument)
+{
+    int n = argument ? atoi(argument) : 1;
+    MUST(cuInit(0));
+    for (int d = 0; d < n; d++) {
+        struct program p;
+        begin_on(&p, d);
+        MUST(launch(&p, TRANSPOSE, NULL));
+        MUST(launch(&p, ALL_REDUCE, NULL));
+        MUST(launch(&p, REDUCE, NULL));
+        MUST(cuCtxSynchronize());
+    }
+    printf("%u kernels ran on %d devices\n", atomic_load(&runs), n);
+    return 0;
+}
+
+/* The first launch hangs in its profiler; another thread works on and ends the process. */
+static void *launch_one(void *unused)
+{
+    (void)unused;
+    MUST(cuCtxSetCurrent(shared_program.context));
+    MUST(launch(&shared_program, TRANSPOSE, NULL));
+    return NULL;
+}
+
+static int stuck(const char *argument)
+{
+    pthread_t thread;
+    int wait_ms = argument ? atoi(argument) : 0;
+    begin(&shared_program);
+    if (pthread_create(&thread, NULL, launch_one, NULL) != 0)
+        return 6;
+    pause_ms(200);
+    for (int i = 0; i < 100; i++)
+        MUST(launch(&shared_program, REDUCE, NULL));
+    MUST(cuCtxSynchronize());
+    printf("100 launches beside one that may be stuck\n");
+    pause_ms(wait_ms);
+    if (wait_ms > 0) {
+        pthread_join(thread, NULL);
+        MUST(launch(&shared_program, SCALE, NULL));
+        printf("%u kernels ran\n", atomic_load(&runs));
+    }
     return 0;
 }
 
@@ -925,6 +989,9 @@ static const struct mode modes[] = {
     {"contexts", contexts},
     {"devices", devices},
     {"cooperative", cooperative},
+    {"mixed", mixed},
+    {"collective", collective},
+    {"stuck", stuck},
     {"bad-launch", bad_launch},
     {"kill", killed},
     {"_exit", ends_at_once},

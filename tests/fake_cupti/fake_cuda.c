@@ -4,6 +4,8 @@
  * CUDA_INJECTION64_PATH inside cuInit and ignores a library that is missing or refuses.
  *   FAKE_CUDA_INIT=N     cuInit answers N
  *   FAKE_CUDA_NAME=TEXT  every device's name
+ *   FAKE_CUDA_USED_MB=N  memory in use on every device, 600 unless said, of 143,000
+ *   FAKE_CUDA_MEMORY=N   cuMemGetInfo answers N
  *   FAKE_CUDA_DEVICES=N  devices, 1 unless said; each is described as an H200
  * Not a model of the hardware: nothing here says how fast or how right anything is. */
 #include "fake.h"
@@ -194,6 +196,16 @@ CUresult CUDAAPI cuDeviceTotalMem(size_t *bytes, CUdevice device)
         return CUDA_ERROR_INVALID_DEVICE;
     *bytes = 150000000000u;
     return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemGetInfo(size_t *unused, size_t *total)
+{
+    int answer = env_number("FAKE_CUDA_MEMORY", 0);
+    if (!current)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *total = 150000000000u;
+    *unused = *total - (size_t)env_number("FAKE_CUDA_USED_MB", 600) * 1000000u;
+    return (CUresult)answer;
 }
 
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)

@@ -5,7 +5,11 @@
  * Switches, read from the environment when needed:
  *   FAKE_CUPTI_LOG=FILE        one line per violation ("violation: …") and, at exit, one per call ("count NAME N")
  *   FAKE_CUPTI_FAIL=CALL:CODE[:NTH],…   that call answers CODE, always or only the NTH time
- *   FAKE_CUPTI_DELAY=CALL:MS,…          that call first sleeps
+ *   FAKE_CUPTI_DELAY=CALL:MS[:NTH],…    that call first sleeps, always or only the NTH time
+ *   FAKE_CUPTI_REPLAY_PASS=keep|advance|reset   what a KernelReplay session does to the pass counter of UserReplay:
+ *                                       nobody has measured it, so a collector must be right with each of them
+ *   FAKE_CUPTI_MIX=spoil                after a KernelReplay session every value of UserReplay is NaN
+ *   FAKE_CUPTI_VARY=METRIC,…            these metrics are twice as high in ranges 5 to 8, 13 to 16, …
  *   FAKE_CUPTI_NAN=METRIC,…             these metrics read NaN
  *   FAKE_CUPTI_UNKNOWN=METRIC,…         these metrics do not exist on the chip
  *   FAKE_CUPTI_PASSES=N                 passes of any config; else one for 16 metrics
@@ -105,7 +109,7 @@ static CUptiResult enter(struct site *site)
     }
     if (!atomic_compare_exchange_strong(&owner_pid, &expected, (int)getpid()) && expected != (int)getpid())
         note("violation: %s called in a forked child", site->call);
-    if (fault_of("FAKE_CUPTI_DELAY", site->call, &code, &nth)) {
+    if (fault_of("FAKE_CUPTI_DELAY", site->call, &code, &nth) && (nth == 0 || nth == number)) {
         struct timespec t = {code / 1000, (long)(code % 1000) * 1000000};
         nanosleep(&t, NULL);
     }
@@ -851,6 +855,7 @@ struct data {
     uint32_t magic, range_max, range_count, passes;
     size_t size;
     uint32_t pass; /* whose metrics are valid; ALL_PASSES after a replay */
+    uint32_t session;
     bool is_spoilt;
     bool is_patched; /* a launch that ran once was traced as well: its SASS counts read 0 */
     const struct config *config;
@@ -866,6 +871,8 @@ struct CUpti_RangeProfiler_Object {
     struct data *data;
     CUpti_ProfilerReplayMode mode;
     uint32_t pass; /* of UserReplay: advances at every Stop */
+    bool was_replayed;
+    uint32_t session;
     uint32_t served_pass;
     size_t range_max;
     uint32_t range_count, dropped;
@@ -1043,7 +1050,15 @@ CUptiResult CUPTIAPI cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p)
     o->is_stopped = true;
     p->isAllPassSubmitted = 1;
     o->served_pass = ALL_PASSES;
-    if (o->mode == CUPTI_UserReplay) {
+    o->session++;
+    if (o->mode == CUPTI_KernelReplay) {
+        const char *habit = getenv("FAKE_CUPTI_REPLAY_PASS");
+        if (habit && strcmp(habit, "advance") == 0)
+            o->pass = (o->pass + 1) % o->config->passes;
+        else if (habit && strcmp(habit, "reset") == 0)
+            o->pass = 0;
+        o->was_replayed = true;
+    } else {
         /* One counter for the whole life of the object: what SetConfig said is ignored. */
         o->served_pass = o->pass;
         o->pass = (o->pass + 1) % o->config->passes;
@@ -1069,6 +1084,9 @@ CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData
     d->range_count = o->range_count < d->range_max ? o->range_count : d->range_max;
     memcpy(d->range, o->range, d->range_count * sizeof d->range[0]);
     d->pass = o->served_pass;
+    d->session = o->session;
+    if (o->was_replayed && o->mode == CUPTI_UserReplay && getenv("FAKE_CUPTI_MIX"))
+        d->is_spoilt = true;
     d->is_patched = o->is_patched;
     d->passes = o->config->passes;
     p->numOfRangeDropped = o->dropped;
@@ -1136,7 +1154,8 @@ CUptiResult CUPTIAPI cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_Ev
         else if (d->is_patched && strstr(metric, "__sass_"))
             p->pMetricValues[i] = 0.0; /* as measured */
         else
-            p->pMetricValues[i] = value_of(&d->range[p->rangeIndex], metric);
+            p->pMetricValues[i] = value_of(&d->range[p->rangeIndex], metric) *
+                                  (is_listed("FAKE_CUPTI_VARY", metric) && (d->session - 1) / 4 % 2 ? 2 : 1);
     }
     return CUPTI_SUCCESS;
 }
@@ -1513,6 +1532,7 @@ static void on_launch(const struct fake_launch *l)
         if (o->context != l->context || !o->is_started)
             continue;
         is_replayed = o->mode == CUPTI_KernelReplay;
+        note("counted %s %s", is_replayed ? "kernel" : "user", l->kernel->name);
         if (o->range_count < o->range_max)
             o->range[o->range_count++] = *l;
         else

@@ -120,14 +120,90 @@ claim "rotation: the pass told is the pass served" '
 [ "$(count user)" -gt 0 ] && [ "$(count kernel)" = 0 ] && echo "PASS rotation never replays" || { echo "FAIL rotation never replays"; failed=1; }
 profile graph
 claim "kernels of graphs are traced by node" '([.kernel[] | select(.graph_node != 0)] | length == 13) and (any(.status[]; .code == "graph-not-profiled"))'
-profile cooperative
-claim "a cooperative kernel is not replayed" '(.profile == []) and (.kernel | length == 1)'
+WARPSIGHT_REPLAY_MODE=kernel profile cooperative
+claim "a cooperative kernel is not replayed" '(.profile == []) and (.kernel | length == 1) and (.decision | map([.mode, .reason]) == [[2,3]])'
 profile bad-launch
 claim "a launch that fails gives no counters" '[.profile[] | .block_x] == [256]'
 
+# --- replay or rotation: --replay-mode auto, the default ---
+
+profile basic
+claim "auto: small kernels in little memory are replayed" '([.decision[] | [.mode, .reason]] | unique == [[0,1]]) and ([.profile[].mode] | unique == [0])'
+claim "auto: what a launch costs is predicted" '[.decision[] | .predicted_ns > 20000000 and .predicted_ns < 200000000 and .footprint_bytes == 600000000] | length == 3 and all'
+FAKE_CUDA_USED_MB=8000 FAKE_CUPTI_PASSES=4 profile many 64
+claim "auto: over 8 GB nothing is replayed" '([.decision[] | [.mode, .reason, .footprint_bytes]] | unique == [[1,5,8000000000]]) and ([.profile[].mode] | unique == [1]) and
+    ([.profile[] | select(.name | contains("reduce")) | .pass_index] | sort == [0,1,2,3])'
+[ "$(count kernel)" = 0 ] && [ "$(count user)" -ge 16 ] && [ "$(count user)" -le 20 ] && echo "PASS auto: 4 kernels of 4 passes, hardly more than 16 launches counted, no memory saved" || { echo "FAIL auto over 8 GB: $(count kernel) replays, $(count user) rotations"; failed=1; }
+FAKE_CUDA_USED_MB=149900 FAKE_CUPTI_PASSES=4 profile basic
+claim "auto: without room for a copy nothing is replayed" '[.decision[] | [.mode, .reason]] | unique == [[1,4]]'
+FAKE_CUDA_MEMORY=999 profile basic
+claim "auto: a driver that does not tell its memory" '[.decision[] | [.mode, .reason]] | unique == [[1,7]]'
+profile cooperative
+claim "auto: a cooperative kernel is rotated" '([.profile[].mode] == [1]) and ([.decision[] | [.mode, .reason]] == [[1,3]])'
+profile collective 1
+claim "auto: a collective gets no counters, the others do" '([.decision[] | select(.name | contains("nccl")) | [.mode, .reason]] == [[2,2]]) and
+    ([.profile[].name] | sort == ["_Z6reducePKfPf","_Z9transposePKfPf"]) and (.kernel | length == 3) and any(.status[]; .code == "collective-not-counted")'
+WARPSIGHT_EVERY=1 FAKE_CUDA_DEVICES=2 profile collective 2
+claim "auto: collectives on two GPUs of one process: nothing is waited for from there on" '
+    (.kernel | length == 6) and (.profile | length == 2) and any(.status[]; .code == "peers-not-counted")'
+for mode in auto kernel; do
+    WARPSIGHT_REPLAY_MODE=$mode WARPSIGHT_EVERY=1 profile collective 1
+    ! grep -q '^counted.*nccl' "$FAKE_CUPTI_LOG" && echo "PASS a collective is never profiled ($mode)" || { echo "FAIL a collective is never profiled ($mode)"; failed=1; }
+done
+WARPSIGHT_REPLAY_MODE=rotate FAKE_CUDA_DEVICES=2 profile collective 2
+claim "rotation: a collective is not waited for when its peer is in the same process" '[.profile[] | select(.name | contains("nccl"))] | length == 1'
+# What a replay does to CUPTI's pass counter is not known: every count must be right whatever it is.
+for habit in keep advance reset; do
+    FAKE_CUDA_USED_MB=1 FAKE_CUPTI_REPLAY_PASS=$habit FAKE_CUPTI_PASSES=5 profile mixed 40
+    claim "auto: rotation between replays, pass counter: $habit" '
+        ([.profile[] | select(.mode == 0)] | length == 14) and
+        ([.profile[] | select(.mode == 1) | .name] | group_by(.) | map(length)) as $n | ($n | length == 2 and (map(. >= 5 and . <= 12) | all)) and
+        ([.profile[] | select(.mode == 1 and (.name | contains("reduce"))) | .metrics | to_entries[] | select(.value | type == "number") | .key] | unique | length) as $got |
+        ([.profile[] | select(.mode == 0) | .metrics | to_entries[] | select(.value | type == "number") | .key] | unique | length) == $got and
+        ([.profile[] | select(.name | contains("reduce")) | .metrics.inst_executed | numbers] | unique == [777]) and
+        ([.profile[] | select(.name | contains("transpose")) | .metrics.inst_executed | numbers] | unique == [640])'
+done
+FAKE_CUPTI_MIX=spoil FAKE_CUPTI_PASSES=3 profile mixed 30
+claim "auto: rotation that stops giving values is given up, and told" '
+    any(.status[]; .code == "mode-failed") and ([.profile[] | select(.mode == 0)] | length > 5) and
+    ([.profile[] | .metrics | to_entries[] | select(.value == "why 4")] == [])'
+
+# --- budget ---
+
+FAKE_CUPTI_DELAY=cuptiRangeProfilerStart:30 WARPSIGHT_EVERY=1 WARPSIGHT_BUDGET=400ms profile many 400
+claim "a budget is kept" '.budget[-1] | .limit_ns == 400000000 and .spent_ns > 150000000 and .spent_ns <= 430000000 and .counted >= 3'
+claim "what the budget leaves out is traced all the same" '(.profile | length < 14) and (.kernel | length) + ([.profile[] | select(.mode == 1)] | length) == 400'
+FAKE_CUPTI_DELAY=cuptiRangeProfilerStart:30 WARPSIGHT_EVERY=1 WARPSIGHT_MAX_OVERHEAD=20% profile steady 600
+claim "an overhead is kept: counted launches are spaced" '.budget[-1] | .overhead == 0.2 and .counted >= 2 and .spent_ns <= 0.2 * (.run_ns - .spent_ns) + 40000000'
+WARPSIGHT_BUDGET=1ms profile basic
+claim "a budget too small for anything: no counters, every kernel says why" '(.profile == []) and ([.decision[] | [.mode, .reason]] | unique == [[2,8]]) and (.decision | length == 3) and (.kernel | length == 6)'
+WARPSIGHT_BUDGET=soon WARPSIGHT_MAX_OVERHEAD=5 profile basic
+claim "a budget that is none: no limit, and told" '(.profile | length == 3) and ([.status[] | select(.code == "setting-invalid")] | length == 2)'
+WARPSIGHT_LOG=info profile basic
+grep -q '^==WARPSIGHT== replay transpose: .*predicted [0-9.]* ms' "$scratch/err" && grep -q '^==WARPSIGHT== it took [0-9.]* ms' "$scratch/err" && echo "PASS the prediction is logged when asked for" || { echo "FAIL the prediction is logged when asked for: $(head -3 "$scratch/err")"; failed=1; }
+
+# --- a launch that does not come back ---
+
+for call in cuptiRangeProfilerStart cuptiRangeProfilerStop; do
+    for mode in kernel rotate; do
+        WARPSIGHT_REPLAY_MODE=$mode WARPSIGHT_REPLAY_TIMEOUT=1 FAKE_CUPTI_DELAY=$call:600000:1 profile stuck
+        claim "$call hangs ($mode): the others go on, and the report knows" '
+            any(.status[]; .code == "replay-hung" and (.message | contains("transpose"))) and (.profile == [])'
+        [ "$(cat "$scratch/status")" = 0 ] && grep -q '100 launches' "$scratch/out" && [ $took_ms -lt 6000 ] && echo "PASS $call hangs ($mode): the program ends as it would" || {
+            echo "FAIL $call hangs ($mode): status $(cat "$scratch/status") after $took_ms ms"
+            failed=1
+        }
+    done
+    WARPSIGHT_REPLAY_TIMEOUT=1 FAKE_CUPTI_DELAY=$call:2500:1 profile stuck 500
+    claim "$call comes back after it was given up: no values of it, all launches" '
+        any(.status[]; .code == "replay-returned") and (.profile == []) and (.kernel | length == 102) and (.bye | length == 1)'
+done
+WARPSIGHT_REPLAY_TIMEOUT=1 FAKE_CUPTI_DELAY=cuptiRangeProfilerStart:300 profile basic
+claim "what is slow is not given up" '(.profile | length == 3) and ([.status[] | select(.code == "replay-hung")] == [])'
+
 # --- threads, contexts, devices ---
 
-for mode in kernel rotate; do
+for mode in auto kernel rotate; do
     WARPSIGHT_REPLAY_MODE=$mode WARPSIGHT_EVERY=1 FAKE_CUPTI_PASSES=3 profile threads
     claim "threads ($mode): every count went to its own kernel" '
         [.profile[] | select(.metrics.inst_executed | type == "number") |

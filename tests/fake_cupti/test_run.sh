@@ -67,6 +67,36 @@ check "--json prints the report as JSON after the program's output" $?
 run --csv "$app" basic
 check "--csv prints it as CSV" "$(grep -q 'vecadd.*gld_sectors' "$scratch/out"; echo $?)"
 
+# --- how kernels were counted, and what it cost ---
+
+FAKE_CUDA_USED_MB=8100 FAKE_CUPTI_PASSES=4 run "$app" many 64
+check "rotated for its footprint: the report says so" "$(grep -q 'counted  *by rotation, 4 passes: .*(at most 8.10 GB in use)' "$scratch/out"; echo $?)"
+report
+holds "rotated for its footprint: JSON" '[.kernels[].counting | [.mode, .reason, .footprint_bytes, .passes]] | unique == [["rotate","footprint",8100000000,4]]'
+holds "what counting took" '.counting | .budget == null and .max_overhead == null and .spent > .setup and .launches >= 16 and .kernels_refused == 0'
+FAKE_CUDA_USED_MB=8100 FAKE_CUPTI_PASSES=4 run "$app" basic && report
+holds "rotated too seldom: what is missing says why" '.kernels[] | select(.name == "transpose") | [.metrics[] | select(.why == "pass-missing")] | length > 5'
+run --verbose "$app" basic
+check "--verbose: what a replay is predicted to cost, before it" "$(grep -q '^==WARPSIGHT== replay transpose: .*predicted' "$scratch/err"; echo $?)"
+FAKE_CUPTI_DELAY=cuptiRangeProfilerStart:30 run --budget 200ms --every 1 --name budget "$app" many 400
+check "a budget: what was spent of it" "$(grep -q 'counting took [0-9.]* ms of at most 200 ms' "$scratch/out"; echo $?)"
+report budget
+holds "a budget: in words" 'any(.warnings[]; .message | test("^counting took [0-9.]+ ms of at most 200 ms, [0-9.]+ % of the run without it: [0-9]+ launches; of 4 kernels launches were left out, 0 have no counter at all$"))'
+holds "a budget: JSON" '.counting | .budget == 0.2 and .spent <= 0.26 and .kernels_refused == 4'
+"$ws" export --format capture -f -o "$scratch/budget.wscap" budget 2>/dev/null || "$ws" export --format capture -o "$scratch/budget.wscap" budget
+WARPSIGHT_DB="$scratch/other-db" "$ws" import "$scratch/budget.wscap" >/dev/null 2>&1
+WARPSIGHT_DB="$scratch/other-db" "$ws" report --json >"$scratch/again.json" 2>/dev/null
+jq -e --slurpfile a "$scratch/report.json" '[.counting, [.kernels[].counting]] == [$a[0].counting, [$a[0].kernels[].counting]]' "$scratch/again.json" >/dev/null
+check "a budget survives export and import" $?
+run --budget 1us --name tiny "$app" basic
+check "no time unit of microseconds" $([ $status = 125 ]; echo $?)
+run --budget 1ms --name tiny "$app" basic && report tiny
+holds "a budget spent on setting up: every counter says so" '(.kernels | length == 3) and ([.kernels[].profiled_launches] | add == 0) and ([.kernels[].metrics.gld_sectors.why] | unique == ["budget-spent"])'
+check "a budget spent on setting up: the text says so" "$("$ws" report tiny | grep -q 'not: --budget or --max-overhead left no room'; echo $?)"
+FAKE_CUPTI_VARY=smsp__sass_inst_executed.sum run --every 1 --name varying "$app" many 32 && report varying
+holds "launches that differ are marked" '.kernels[] | select(.name == "reduce") | .varies == ["inst_executed"] and (.metrics.inst_executed | .varies and .min == 777 and .max == 1554 and .launches == 8 and .deviation > 0) and (.metrics.gld_requests | has("varies") | not)'
+check "launches that differ are marked in the text" "$("$ws" report varying | grep -q 'varies  *inst_executed 777.* to 1,554.*: its launches differ'; echo $?)"
+
 # --- options reach the collector ---
 
 run -k transpose "$app" basic && report
@@ -113,7 +143,9 @@ refused "an unknown option" 125 "--nonsense" --nonsense touch "$mark"
 refused "an option without its value" 125 "needs" -k
 refused "a number that is none" 125 "whole number" -c many touch "$mark"
 refused "a number out of bounds" 125 "whole number from 0" -s -1 touch "$mark"
-refused "an unknown replay mode" 125 "kernel|rotate|none" --replay-mode twice touch "$mark"
+refused "an unknown replay mode" 125 "auto|kernel|rotate|none" --replay-mode twice touch "$mark"
+refused "a budget that is no time" 125 "'soon' is no time" --budget soon touch "$mark"
+refused "an overhead that is no percentage" 125 "'5' is no percentage" --max-overhead 5 touch "$mark"
 refused "an unknown set" 125 "cores" --set cores touch "$mark"
 refused "an unknown metric, with the nearest" 125 "gld_sectors" --metrics gld_sektors touch "$mark"
 refused "a bad expression" 125 "regular expression" -k 'regex:(' touch "$mark"

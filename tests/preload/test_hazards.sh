@@ -74,7 +74,7 @@ mode graph "" 13
 mode streams "" 13
 mode contexts "" 10
 mode devices "" 3
-mode cooperative "" 1
+mode cooperative "" 0 # counted while it runs once, and so not traced
 mode bad-launch "" 1
 mode kill 9 6
 mode kill 15 6

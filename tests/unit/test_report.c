@@ -413,7 +413,7 @@ TEST(json_values_are_numbers_with_units_or_null_with_a_reason)
     REQUIRE(tree);
     m = at(tree, "kernels/0/metrics");
     check_keys(at(m, "gld_sectors"), "value unit ");
-    check_keys(at(m, "gld_requests"), "value unit min max ");
+    check_keys(at(m, "gld_requests"), "value unit min max launches deviation ");
     CHECK(at(m, "gld_requests/value")->valuedouble == 64.5);
     CHECK(at(m, "smsp__my_counter.sum/value")->valuedouble == 1.0 / 3.0);
     check_keys(at(m, "duration"), "value unit min max origin ");

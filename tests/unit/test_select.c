@@ -4,6 +4,7 @@
 
 #include "analyzer/err.h"
 #include "analyzer/name_hash.h"
+#include "collector/passes.h"
 #include "test.h"
 
 static struct ws_signature table[WS_SELECT_SLOTS];
@@ -20,7 +21,7 @@ static bool offer(struct ws_select *s, const char *name, uint32_t grid, uint32_t
     struct ws_launch_key key = {.name = name, .grid = {grid, 1, 1}, .block = {32, 1, 1}};
     bool profile;
     uint64_t ordinal;
-    struct ws_signature *sig = ws_select_next(s, &key, pass, &profile, &ordinal);
+    struct ws_signature *sig = ws_select_next(s, &key, pass, 0, &profile, &ordinal);
     if (profile)
         ws_select_done(s, sig, pass);
     return profile;
@@ -115,7 +116,7 @@ TEST(rotation_completes_every_signature)
     struct ws_select s = fresh();
     uint32_t pass = 0;
     int launches[2] = {0, 0};
-    s.is_rotating = true;
+    s.first_mode = WS_MODE_ROTATE;
     s.passes = 3;
     for (int i = 0; i < 40; i++) {
         bool hit = offer(&s, i % 2 ? "_Z1bv" : "_Z1av", 1, pass);
@@ -134,7 +135,7 @@ TEST(rotation_completes_every_signature)
 TEST(rotation_does_not_starve_when_the_wrong_pass_is_up)
 {
     struct ws_select s = fresh();
-    s.is_rotating = true;
+    s.first_mode = WS_MODE_ROTATE;
     s.passes = 2;
     CHECK(offer(&s, "_Z1av", 1, 0)); /* a has pass 0 */
     CHECK(offer(&s, "_Z1bv", 1, 1)); /* b takes pass 1 and never comes back: pass 0 is up again */
@@ -151,14 +152,82 @@ TEST(claimed_signature_is_not_taken_twice_and_a_released_one_is)
     struct ws_launch_key key = {.name = "_Z1av", .grid = {1, 1, 1}, .block = {32, 1, 1}};
     bool profile;
     uint64_t ordinal;
-    struct ws_signature *sig = ws_select_next(&s, &key, 0, &profile, &ordinal);
+    struct ws_signature *sig = ws_select_next(&s, &key, 0, 0, &profile, &ordinal);
     CHECK(profile);
-    ws_select_next(&s, &key, 0, &profile, &ordinal);
+    ws_select_next(&s, &key, 0, 0, &profile, &ordinal);
     CHECK(!profile); /* another thread, same signature, meanwhile */
     ws_select_release(sig);
-    ws_select_next(&s, &key, 0, &profile, &ordinal);
+    ws_select_next(&s, &key, 0, 0, &profile, &ordinal);
     CHECK(profile);
     CHECK_INT(ordinal, 2);
+}
+
+TEST(a_signature_waits_until_the_budget_may_have_room_again)
+{
+    struct ws_select s = fresh();
+    struct ws_launch_key key = {.name = "_Z1av", .grid = {1, 1, 1}, .block = {32, 1, 1}};
+    bool profile;
+    uint64_t ordinal;
+    struct ws_signature *sig = ws_select_next(&s, &key, 0, 100, &profile, &ordinal);
+    CHECK(profile);
+    sig->not_before_ns = 200;
+    ws_select_release(sig);
+    ws_select_next(&s, &key, 0, 199, &profile, &ordinal);
+    CHECK(!profile);
+    ws_select_next(&s, &key, 0, 200, &profile, &ordinal);
+    CHECK(profile);
+}
+
+TEST(what_is_not_counted_at_all_stays_so)
+{
+    struct ws_select s = fresh();
+    struct ws_launch_key key = {.name = "_Z1av", .grid = {1, 1, 1}, .block = {32, 1, 1}};
+    bool profile;
+    uint64_t ordinal;
+    struct ws_signature *sig = ws_select_next(&s, &key, 0, 0, &profile, &ordinal);
+    sig->mode = WS_MODE_NONE;
+    ws_select_release(sig);
+    s.every = 1;
+    ws_select_next(&s, &key, 0, 0, &profile, &ordinal);
+    CHECK(!profile);
+}
+
+/* A pass that never comes must not cost a launch each time, for ever. */
+TEST(a_round_of_rotation_ends_even_if_a_pass_never_comes)
+{
+    struct ws_select s = fresh();
+    int hits = 0;
+    s.first_mode = WS_MODE_ROTATE;
+    s.passes = 4;
+    for (int i = 0; i < 500; i++)
+        hits += offer(&s, "_Z1av", 1, 0);
+    CHECK_INT(hits, WS_SELECT_ROUND_MAX(4));
+}
+
+TEST(an_unknown_pass_is_taken_by_whoever_lacks_one)
+{
+    struct ws_select s = fresh();
+    struct ws_launch_key key = {.name = "_Z1av", .grid = {1, 1, 1}, .block = {32, 1, 1}};
+    bool profile;
+    uint64_t ordinal;
+    struct ws_signature *sig;
+    s.first_mode = WS_MODE_ROTATE;
+    s.passes = 2;
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        sig = ws_select_next(&s, &key, WS_PASS_UNKNOWN, 0, &profile, &ordinal);
+        REQUIRE(profile);
+        ws_select_done(&s, sig, pass);
+    }
+    ws_select_next(&s, &key, WS_PASS_UNKNOWN, 0, &profile, &ordinal);
+    CHECK(!profile);
+}
+
+TEST(collectives_are_known_by_their_names)
+{
+    CHECK(ws_select_is_collective("_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLP11ncclDevComm"));
+    CHECK(ws_select_is_collective("_Z37ncclKernel_AllReduce_RING_LL_Sum_float11ncclDevComm"));
+    CHECK(ws_select_is_collective("_Z20nvshmemi_transfer_rmav"));
+    CHECK(!ws_select_is_collective("_Z6vecaddPKfS0_Pf") && !ws_select_is_collective(""));
 }
 
 TEST(full_table_refuses_politely)
@@ -170,7 +239,7 @@ TEST(full_table_refuses_politely)
     struct ws_signature *sig = NULL;
     for (uint32_t i = 0; i <= WS_SELECT_SLOTS / 2; i++) {
         key.grid[0] = i + 1;
-        sig = ws_select_next(&s, &key, 0, &profile, &ordinal);
+        sig = ws_select_next(&s, &key, 0, 0, &profile, &ordinal);
     }
     CHECK(sig == NULL);
     CHECK(!profile);

@@ -29,7 +29,7 @@ TEST(an_empty_environment_gives_the_defaults_and_no_complaint)
     char diff[256];
     read_pairs(none);
     CHECK_INT(settings.flush_ms, 50);
-    CHECK_INT(settings.replay, WS_REPLAY_KERNEL);
+    CHECK_INT(settings.replay, WS_REPLAY_AUTO);
     CHECK_STR(settings.set, "core,memory,stalls");
     CHECK_STR(settings.cupti, "");
     CHECK_INT(settings.complaint_count, 0);
@@ -74,7 +74,7 @@ TEST(a_complaint_names_the_variable_the_value_and_what_is_used)
     REQUIRE(settings.complaint_count == 2);
     CHECK_STR(settings.complaint[0].name, "WARPSIGHT_REPLAY_MODE");
     CHECK_STR(settings.complaint[0].message,
-              "WARPSIGHT_REPLAY_MODE=twice is not one of kernel|rotate|none; kernel is used");
+              "WARPSIGHT_REPLAY_MODE=twice is not one of auto|kernel|rotate|none; auto is used");
     CHECK_STR(settings.complaint[1].message,
               "WARPSIGHT_FLUSH_MS=soon is not a whole number from 5 to 10000; 50 is used");
 }
@@ -90,6 +90,7 @@ TEST(every_choice_has_the_enum_value_the_header_says)
         {"WARPSIGHT_KERNEL_NAME_BASE=function", "WARPSIGHT_KERNEL_NAME_BASE", WS_NAME_FUNCTION},
         {"WARPSIGHT_KERNEL_NAME_BASE=demangled", "WARPSIGHT_KERNEL_NAME_BASE", WS_NAME_DEMANGLED},
         {"WARPSIGHT_KERNEL_NAME_BASE=mangled", "WARPSIGHT_KERNEL_NAME_BASE", WS_NAME_MANGLED},
+        {"WARPSIGHT_REPLAY_MODE=auto", "WARPSIGHT_REPLAY_MODE", WS_REPLAY_AUTO},
         {"WARPSIGHT_REPLAY_MODE=kernel", "WARPSIGHT_REPLAY_MODE", WS_REPLAY_KERNEL},
         {"WARPSIGHT_REPLAY_MODE=rotate", "WARPSIGHT_REPLAY_MODE", WS_REPLAY_ROTATE},
         {"WARPSIGHT_REPLAY_MODE=none", "WARPSIGHT_REPLAY_MODE", WS_REPLAY_NONE},
@@ -111,7 +112,7 @@ TEST(every_choice_has_the_enum_value_the_header_says)
     }
     /* A new choice must come with its enum value and a row above. */
     CHECK_STR(ws_setting_find("WARPSIGHT_KERNEL_NAME_BASE")->choices, "function|demangled|mangled");
-    CHECK_STR(ws_setting_find("WARPSIGHT_REPLAY_MODE")->choices, "kernel|rotate|none");
+    CHECK_STR(ws_setting_find("WARPSIGHT_REPLAY_MODE")->choices, "auto|kernel|rotate|none");
     CHECK_STR(ws_setting_find("WARPSIGHT_LOG")->choices, "off|error|warn|info|debug");
 }
 
@@ -122,7 +123,7 @@ TEST(part_of_a_choice_or_a_bar_is_no_choice)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const char *pairs[] = {bad[i], NULL};
         read_pairs(pairs);
-        CHECK_INT(settings.replay, WS_REPLAY_KERNEL);
+        CHECK_INT(settings.replay, WS_REPLAY_AUTO);
         CHECK_INT(settings.complaint_count, 1);
     }
 }
@@ -213,7 +214,7 @@ TEST(default_and_value_are_shown_as_a_person_writes_them)
     char out[64];
     read_pairs(pairs);
     ws_setting_default(ws_setting_find("WARPSIGHT_REPLAY_MODE"), out, sizeof out);
-    CHECK_STR(out, "kernel");
+    CHECK_STR(out, "auto");
     ws_setting_format(&settings, ws_setting_find("WARPSIGHT_REPLAY_MODE"), out, sizeof out);
     CHECK_STR(out, "none");
     ws_setting_default(ws_setting_find("WARPSIGHT_MEMORY_MB"), out, sizeof out);

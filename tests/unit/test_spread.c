@@ -120,3 +120,11 @@ TEST(noise_is_seldom_called_a_change_and_a_change_seldom_noise)
     CHECK(called_changes(1.5, 50) > 1980);
     CHECK(called_changes(3, 10) > 1700);
 }
+
+TEST(launches_vary_by_more_than_a_tenth_of_the_greater)
+{
+    CHECK(!ws_spread_varies(5, 5) && !ws_spread_varies(0, 0));
+    CHECK(!ws_spread_varies(90, 100) && ws_spread_varies(89, 100));
+    CHECK(ws_spread_varies(0, 1e-12) && ws_spread_varies(-1, 1));
+    CHECK(!ws_spread_varies(-100, -90) && ws_spread_varies(-100, -89));
+}

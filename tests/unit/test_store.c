@@ -186,9 +186,10 @@ TEST(a_newer_database_is_refused_and_left_alone)
 }
 
 /* What makes today's schema the older one: schema.sql says since when a thing is there. */
-#define TO_SCHEMA_3                                                                                           \
-    "DROP TABLE collection; DROP TABLE pm_samples; DROP TABLE pm_series; DROP TABLE pc_sampling; DROP TABLE " \
-    "pc_sample; DROP TABLE cubin; "
+#define TO_SCHEMA_3                                                                                                \
+    "DROP TABLE collection; DROP TABLE decision; DROP TABLE budget; DROP TABLE pm_samples; DROP TABLE pm_series; " \
+    "DROP TABLE pc_sampling; "                                                                                     \
+    "DROP TABLE pc_sample; DROP TABLE cubin; "
 static const char to_schema_3[] = TO_SCHEMA_3 "PRAGMA user_version = 3";
 static const char to_schema_2[] = TO_SCHEMA_3 "DROP TABLE instruction; PRAGMA user_version = 2";
 static const char to_schema_1[] =
@@ -250,6 +251,7 @@ TEST(a_database_brought_up_to_date_has_the_tables_of_a_new_one)
     ws_store_close(s);
     upgraded = shape_of(path);
     CHECK(strstr(made, "instruction 0 kernel_id INTEGER 1 1") != NULL);
+    CHECK(strstr(made, "budget 0 process_id INTEGER 0 1") != NULL);
     CHECK_STR(upgraded, made);
     free(made);
     free(upgraded);

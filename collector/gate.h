@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * gate.h: many launches at once, or one profiled launch alone. A read-write lock that prefers readers, with one thing
+ * more: it can be broken open from another thread when the one that holds it never comes back (a pthread_rwlock may be
+ * unlocked by its holder only). Broken, everybody passes, for good. */
+#ifndef WS_COLLECTOR_GATE_H
+#define WS_COLLECTOR_GATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ws_gate {
+    atomic_uint passing; /* launches inside, or WS_GATE_CLOSED */
+    atomic_uint waiting; /* threads that sleep */
+    atomic_bool is_broken;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+#define WS_GATE_CLOSED UINT32_MAX
+#define WS_GATE_INIT                                                           \
+    {                                                                          \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER \
+    }
+
+/* A launch that is not profiled: waits while the gate is closed. Nests. */
+void ws_gate_enter(struct ws_gate *gate);
+void ws_gate_leave(struct ws_gate *gate);
+
+/* For the one: waits until nobody is inside. False: the gate is broken, and there is nothing to open again. (One that
+ * closes in the very moment of the breaking may still get true; it opens again as always.) */
+bool ws_gate_close(struct ws_gate *gate);
+/* The same, for at most that long. */
+bool ws_gate_close_within(struct ws_gate *gate, unsigned ms);
+/* By who closed it; nothing happens when it was broken meanwhile. */
+void ws_gate_open(struct ws_gate *gate);
+
+/* From any thread: open for good. */
+void ws_gate_break(struct ws_gate *gate);
+
+#endif
