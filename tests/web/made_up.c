@@ -3,7 +3,8 @@
  * counters, copies, a loss, a warning, names that are an attack. Nothing of it was measured, and it says so:
  * source = synthetic. It never becomes a file of the repository.
  *   made_up FILE [after]     `after`: the same program, one kernel mended, one gone, one launched in another shape
- *   made_up FILE live        no end: the process that started this one is said to run still */
+ *   made_up FILE live        no end: the process that started this one is said to run still
+ *   made_up FILE sampled     PC samples of one kernel, whose code is tests/fake_cupti/sampled.cubin */
 #include "../unit/capture.h"
 
 enum { KEYS_MAX = 64 };
@@ -347,10 +348,67 @@ static void put_who(struct capture *c, const char *agent, bool is_live)
     put_hello(c, &rec);
 }
 
+static const struct {
+    uint32_t pc;
+    const char *reason;
+    uint64_t samples;
+} samples[] = {
+    {0x0f0, "long_scoreboard", 60}, {0x110, "mio_throttle", 12}, {0x120, "barrier", 40},
+    {0x130, "mio_throttle", 80},    {0x130, "selected", 8},      {0x150, "short_scoreboard", 200},
+};
+
+static void put_samples(struct capture *c)
+{
+    static char bytes[16384];
+    struct ws_rec_kernel kernel = {.name = 900,
+                                   .context = 1,
+                                   .stream = 7,
+                                   .start_ns = 1000000000,
+                                   .end_ns = 1000020000,
+                                   .grid_x = 1,
+                                   .grid_y = 1,
+                                   .grid_z = 1,
+                                   .block_x = 32,
+                                   .block_y = 32,
+                                   .block_z = 1,
+                                   .regs_per_thread = 12,
+                                   .static_smem_bytes = 4096};
+    struct ws_rec_pc_sampling sampling = {.context = 1, .period = 12, .samples = 420, .other = 20};
+    struct ws_rec_cubin cubin = {.crc = 7};
+    FILE *f = fopen("tests/fake_cupti/sampled.cubin", "rb");
+    if (!f) {
+        perror("tests/fake_cupti/sampled.cubin");
+        exit(1);
+    }
+    cubin.size = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    cubin.bytes = ws_text_n(bytes, (size_t)cubin.size);
+    put_text(c, 900, "_Z9transposePKfPf");
+    put_kernel(c, &kernel);
+    put_cubin(c, &cubin);
+    put_pc_sampling(c, &sampling);
+    for (uint32_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        struct ws_rec_pc_sample one = {.context = 1,
+                                       .cubin = 7,
+                                       .function = 900,
+                                       .pc = samples[i].pc,
+                                       .reason = 901 + i,
+                                       .samples = samples[i].samples};
+        char reason[80];
+        snprintf(reason, sizeof reason, "smsp__pcsamp_warps_issue_stalled_%s", samples[i].reason);
+        put_text(c, one.reason, reason);
+        put_pc_sample(c, &one);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    bool is_sampled = argc == 3 && strcmp(argv[2], "sampled") == 0;
     bool is_after = argc == 3 && strcmp(argv[2], "after") == 0, is_live = argc == 3 && strcmp(argv[2], "live") == 0;
-    const char *agent = is_live ? "cccccccccccccccccccccccccccccccc" : is_after ? AGENT_B : AGENT_A;
+    const char *agent = is_sampled ? "dddddddddddddddddddddddddddddddd"
+                        : is_live  ? "cccccccccccccccccccccccccccccccc"
+                        : is_after ? AGENT_B
+                                   : AGENT_A;
     struct capture c = {0};
     struct ws_rec_context context = {.context = 1, .device = 0};
     struct ws_rec_status status = {.code = ws_text_of("clock-not-locked"),
@@ -360,15 +418,18 @@ int main(int argc, char **argv)
                                    .count = 3};
     struct ws_rec_loss loss = {.kind = ws_text_of("kernel"), .reason = ws_text_of("quota"), .count = 12};
     struct ws_rec_cost cost = {.what = ws_text_of("profile"), .count = 10, .total_ns = 84000000};
-    if (argc < 2 || (argc == 3 && !is_after && !is_live) || argc > 3) {
-        fprintf(stderr, "usage: made_up FILE [after|live]\n");
+    if (argc < 2 || (argc == 3 && !is_after && !is_live && !is_sampled) || argc > 3) {
+        fprintf(stderr, "usage: made_up FILE [after|live|sampled]\n");
         return 2;
     }
     capture_segment(&c, agent, 0);
     put_who(&c, agent, is_live);
     put_gpu(&c, 0, "GPU-00000000-1111-2222-3333-444444444444");
     put_context(&c, &context);
-    put_body(&c, is_after, is_live);
+    if (is_sampled)
+        put_samples(&c);
+    else
+        put_body(&c, is_after, is_live);
     if (is_after)
         put_loss(&c, &loss);
     put_status(&c, &status);

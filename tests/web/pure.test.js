@@ -193,6 +193,17 @@ test("instructions add up to lines, a launch each, and the hottest line is the w
   assert.equal(src.linesOf({ launches: 0, files: [], instructions: [] }).lines.length, 0);
 });
 
+test("PC samples are facts of lines: summed with their reasons, of all launches, hottest first", () => {
+  const d = { launches: 0, instructions: [], files: [{ first: 1, lines: ["a", "b"] }], samples: { rows: [
+    { at: 0, file: 0, line: 1, samples: 3, stalls: { wait: 2, barrier: 1 } }, { at: 16, file: 0, line: 1, samples: 1, stalls: { barrier: 1 } },
+    { at: 32, file: 0, line: 2, samples: 9, stalls: { wait: 9 } }, { at: 48, file: null, line: null, samples: 2, stalls: { selected: 2 } }, { at: 64, file: 0, line: 3, samples: 0, stalls: {} }] } };
+  const { lines, total } = src.linesOf(d);
+  assert.deepEqual(lines.map((l) => [l.line, l.text, l.samples, src.reasonsOf(l.stalls)]), [[1, "a", 4, [["barrier", 2], ["wait", 2]]], [2, "b", 9, [["wait", 9]]]]);
+  assert.equal(total.samples, 15);
+  assert.equal(src.mainHeat(total), "samples");
+  assert.deepEqual(src.hottest(lines, "samples").map((l) => l.line), [2, 1]);
+});
+
 test("a file is shown around the lines that have facts, folded between, and no line twice", () => {
   assert.deepEqual(src.stretches([2, 5, 40], 41), [[1, 8], [37, 41]]);
   assert.deepEqual(src.stretches([], 10), []);

@@ -723,6 +723,28 @@ async function holdOf(e, session, kernel) {
   return `${h.start[i] + 1000}-${h.end[i] - 1000}`;
 }
 
+test("PC samples: source and SASS side by side, the same line marked in both, by keys and by click", { skip }, async () => {
+  const e = await daemon({ files: [madeUp("sampled")], own: true }), k = (await getJson(e, "/sessions/1/kernels")).kernels[0].id;
+  const page = await open(`${e.url}/sessions/1/kernels/${k}`);
+  await page.waitForSelector("#source .sass tbody tr");
+  assert.match(await page.innerText("#stalls"), /PC samples: 400[^]*short scoreboard[^]*51/, "the stall bar says its method");
+  assert.match(await page.innerText("#source"), /Where warps waited, by PC samples/);
+  const marked = () => page.locator("#source tr.at").evaluateAll((rows) => rows.map((r) => r.dataset.line ?? parseInt(r.cells[0].innerText, 16)));
+  await page.keyboard.press("n");
+  await page.waitForFunction(() => document.querySelector("#source tr.at")?.dataset.line === "0:19");
+  assert.deepEqual(await marked(), ["0:19", 0x130, 0x150], "the hottest line, and its instructions");
+  assert.match(await page.innerText("#source tr.ins"), /short scoreboard[^]*200[^]*mio throttle[^]*80[^]*selected[^]*8/);
+  await page.keyboard.press("n");
+  await page.waitForFunction(() => document.querySelector("#source tr.at")?.dataset.line === "0:10");
+  assert.equal(await page.locator('#source .sass tr.at button').getAttribute("title"), "inlined at line 17");
+  await page.click('#source .sass tr:has-text("0120") button');
+  await page.waitForFunction(() => document.querySelector("#source tr.at")?.dataset.line === "0:18");
+  assert.equal(new URL(page.url()).searchParams.get("line"), "0:18", "the link brings the line back");
+  await page.setViewportSize({ width: 390, height: 800 });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out of a narrow page");
+  await e.stop();
+});
+
 test("the source of a kernel: hottest line first, by keys and in the link; the measured kernel shows the model's lines", { skip }, async () => {
   const e = await daemon({ files: [recorded.find((f) => f.endsWith("h200-kernels.wscap")), modelled(["transpose"])], own: true });
   const list = (await getJson(e, "/sessions?limit=10")).sessions, measured = list.find((s) => s.source === "recorded").id;

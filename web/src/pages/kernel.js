@@ -65,24 +65,32 @@ function Occupancy({ k, cc }) {
   <//>`;
 }
 
-function Stalls({ k, cat }) {
+/** One bar of reasons that adds to 1, with its table; counters and PC samples have one each. */
+function StallBar({ id, list, note, name, children }) {
   const [box, width] = useWidth();
   const svg = useRef(null);
-  const docs = new Map((cat?.stalls ?? []).map((s) => [s.reason, { ...s, title: s.title.replace(/^Stall: /, "") }]));
-  const list = Object.entries(k.metrics).filter(([key, v]) => key.startsWith("stall_share_") && has(v)).map(([key, v]) => { const reason = key.slice(12); return { key, reason, v, title: docs.get(reason)?.title ?? reason, doc: docs.get(reason)?.doc ?? "" }; }).sort((a, b) => b.v.value - a.v.value);
-  const issue = num(k.metrics, "issue_rate");
-  if (!list.length) {
-    const why = Object.entries(k.metrics).find(([key]) => key.startsWith("stall_share_"))?.[1];
-    return html`<${Panel} id="stalls" title="Stalls" note="Why warps waited"><p class="why">${why ? whyText(why) : "not in this answer"}</p><//>`;
-  }
   const small = list.filter((s) => s.v.value < 0.005);
-  return html`<${Panel} id="stalls" title="Stalls" note="Share of stalled warp-cycles, by issue-slot counters" tools=${html`<${ChartTools} svg=${() => svg.current} name=${`kernel-${k.id}-stalls`} />`}>
-    ${issue !== null && issue >= 0.8 && html`<p class="hint">A scheduler issues in ${format(issue, "")} of its cycles: waiting warps cost little here. Look at the roof instead.</p>`}
+  return html`<${Panel} id=${id} title="Stalls" note=${note} tools=${html`<${ChartTools} svg=${() => svg.current} name=${name} />`}>
+    ${children}
     <div ref=${box} class="fit"><${Stack} svgRef=${svg} width=${width} unit="" whole=${1} label="Stall reasons" parts=${list.filter((s) => s.v.value > 0).map((s) => ({ key: s.key, title: s.title, value: s.v.value, cls: "st-" + stallGroup(s.reason), doc: s.doc }))} /></div>
     <p class="legend">${STALL_GROUPS.filter(([g]) => list.some((s) => stallGroup(s.reason) === g && s.v.value > 0)).map(([g, t]) => html`<span key=${g}><i class=${"key st-" + g}></i>${t}</span>`)}</p>
     <table class="plain stalls"><caption class="sr">Stall reasons</caption><tbody>${list.filter((s) => s.v.value >= 0.005).map((s) => html`<tr key=${s.key}><th scope="row"><i class=${"key st-" + stallGroup(s.reason)}></i>${s.title}</th><td class="r"><${V} v=${s.v} unit="" /></td><td class="soft">${s.doc}</td></tr>`)}</tbody></table>
     ${small.length > 0 && html`<p class="caption">Under 0.5 % each: ${small.map((s) => s.title).join(", ")}.</p>`}
   <//>`;
+}
+
+function Stalls({ k, cat }) {
+  const docs = new Map((cat?.stalls ?? []).map((s) => [s.reason, { ...s, title: s.title.replace(/^Stall: /, "") }]));
+  const p = k.pc_samples, sampled = Object.entries(p?.shares ?? {}).filter(([, n]) => n !== null).map(([reason, n]) => ({ key: reason, reason, v: { value: n }, title: docs.get(reason)?.title ?? reason, doc: docs.get(reason)?.doc ?? "" })).sort((a, b) => b.v.value - a.v.value);
+  const list = Object.entries(k.metrics).filter(([key, v]) => key.startsWith("stall_share_") && has(v)).map(([key, v]) => { const reason = key.slice(12); return { key, reason, v, title: docs.get(reason)?.title ?? reason, doc: docs.get(reason)?.doc ?? "" }; }).sort((a, b) => b.v.value - a.v.value);
+  const pc = sampled.length > 0 && html`<${StallBar} id=${list.length ? "pcsamples" : "stalls"} list=${sampled} note=${`Share of stalled PC samples: ${exact(p.samples)} of all its launches`} name=${`kernel-${k.id}-pc-samples`} />`;
+  const issue = num(k.metrics, "issue_rate");
+  if (!list.length && pc) return pc;
+  if (!list.length) {
+    const why = Object.entries(k.metrics).find(([key]) => key.startsWith("stall_share_"))?.[1];
+    return html`<${Panel} id="stalls" title="Stalls" note="Why warps waited"><p class="why">${why ? whyText(why) : "not in this answer"}</p><//>`;
+  }
+  return html`<${StallBar} id="stalls" list=${list} note="Share of stalled warp-cycles, by issue-slot counters" name=${`kernel-${k.id}-stalls`}>${issue !== null && issue >= 0.8 && html`<p class="hint">A scheduler issues in ${format(issue, "")} of its cycles: waiting warps cost little here. Look at the roof instead.</p>`}<//>${pc}`;
 }
 
 function Access({ k }) {
