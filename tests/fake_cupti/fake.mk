@@ -29,6 +29,10 @@ $(FAKE)/dump: $(call fake_obj,dump.c) $(COLLECTOR_LIB) $(ANALYZER_LIB)
 	$(call msg,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) $^ -lm -o $@
 
-TEST_EXTRA += $(if $(HAVE_CUPTI),$(FAKE)/libcuda.so.1 $(FAKE)/libcupti.so.13 $(FAKE)/libnvperf_host.so $(FAKE)/late.so $(FAKE)/fake_app $(FAKE)/dump)
+$(FAKE)/lines: $(call fake_obj,lines.c) $(SERVER_LIB) $(COLLECTOR_LIB) $(ANALYZER_LIB)
+	$(call msg,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) $^ $(SERVER_LIBS) -o $@
 
--include $(patsubst %.o,%.d,$(call fake_obj,fake_cuda.c fake_cupti.c fake_nvperf.c late.c fake_app.c dump.c))
+TEST_EXTRA += $(if $(HAVE_CUPTI),$(FAKE)/libcuda.so.1 $(FAKE)/libcupti.so.13 $(FAKE)/libnvperf_host.so $(FAKE)/late.so $(FAKE)/fake_app $(FAKE)/dump $(FAKE)/lines)
+
+-include $(patsubst %.o,%.d,$(call fake_obj,fake_cuda.c fake_cupti.c fake_nvperf.c late.c fake_app.c dump.c lines.c))

@@ -15,6 +15,10 @@ for program in "$B"/fuzz/fuzz_*; do
     corpus="$B/fuzz/corpus-$name"
     mkdir -p "$corpus"
     seeds=$(mktemp -d)
+    if [ "$name" = fuzz_lines ]; then
+        cp tests/fake_cupti/sampled.cubin "$seeds"
+        printf 'x.text.k:\n        /*0010*/  @!P0 BRA `(.L_x_0) ;\n\t\tFunction : k\n        /*0020*/  EXIT ;  /* 0x000000000000794d */\n' >"$seeds/sass"
+    fi
     [ "$name" != fuzz_fatbin ] || cp tests/cudart/*.fatbin "$seeds"
     # What earlier runs found worth keeping, a file an input; a crash that was mended belongs here, too.
     [ -d "tests/fuzz/corpus/$name" ] && cp "tests/fuzz/corpus/$name"/* "$seeds/"
