@@ -74,6 +74,7 @@ static struct {
     struct buffer reader;
     struct slot *table; /* [TABLE_SLOTS] */
     uint32_t used;
+    uint32_t period;             /* asked for: 2^period cycles; 0 = CUPTI's choice */
     int64_t started_ns, told_ns; /* steady */
     uint64_t *cubins;            /* [CUBIN_SLOTS], crc + 1, 0 = free */
     uint32_t cubin_count;
@@ -124,6 +125,10 @@ bool ws_sampling_init(void)
     sampling.cubins = map_bytes(CUBIN_SLOTS * sizeof *sampling.cubins);
     if (!sampling.table || !sampling.cubins)
         return false;
+    if (ws_setting_sampling_period(ws_settings.interval, &sampling.period) != 0)
+        ws_spool_status_now("setting-invalid", 1, "See: warpsight list settings",
+                            "WARPSIGHT_SAMPLING_INTERVAL=%.60s is neither auto nor a number from 0 to 26; auto is used",
+                            ws_settings.interval);
     sampling.started_ns = sampling.told_ns = ws_steady_ns();
     ws_spool_status_now("counters-off", 0, "For counters, run again without --stalls pc.",
                         "PC samples and counters exclude each other in a process: this run has samples, no counters");
@@ -436,11 +441,8 @@ static bool configure(struct context *c)
                                                  .numAttributes = 2,
                                                  .pPCSamplingConfigurationInfo = info};
     CUptiResult r;
-    if (ws_settings.interval != WS_INTERVAL_AUTO) {
-        info[2].attributeData.samplingPeriodData.samplingPeriod =
-            (uint32_t)ws_settings.interval + WS_INTERVAL_FIRST_LOG2;
-        p.numAttributes = 3;
-    }
+    info[2].attributeData.samplingPeriodData.samplingPeriod = sampling.period;
+    p.numAttributes = sampling.period > 0 ? 3 : 2;
     r = ws_cupti.cuptiPCSamplingSetConfigurationAttribute(&p);
     if (r != CUPTI_SUCCESS) {
         complain("cuptiPCSamplingSetConfigurationAttribute", r);

@@ -120,6 +120,23 @@ int ws_setting_check(const struct ws_setting *setting, const char *value, char *
     return -WS_EINVAL;
 }
 
+int ws_setting_sampling_period(const char *interval, uint32_t *period)
+{
+    size_t n = strlen(interval);
+    long value;
+    if (strcmp(interval, "auto") == 0) {
+        *period = 0;
+        return 0;
+    }
+    if (n == 0 || n > 2 || strspn(interval, "0123456789") != n)
+        return -WS_EINVAL;
+    value = strtol(interval, NULL, 10);
+    if (value > 26)
+        return -WS_EINVAL;
+    *period = (uint32_t)value + 5;
+    return 0;
+}
+
 const struct ws_setting *ws_setting_find(const char *name)
 {
     for (size_t i = 0; i < ws_setting_count; i++)

@@ -20,8 +20,6 @@ enum ws_setting_type { WS_SETTING_TYPE_TEXT, WS_SETTING_TYPE_INT, WS_SETTING_TYP
 enum ws_name_base { WS_NAME_FUNCTION, WS_NAME_DEMANGLED, WS_NAME_MANGLED };
 enum ws_replay_mode { WS_REPLAY_AUTO, WS_REPLAY_KERNEL, WS_REPLAY_ROTATE, WS_REPLAY_NONE };
 enum ws_stalls_setting { WS_STALLS_COUNTERS, WS_STALLS_PC };
-/* of `interval`: 0 = auto, else N + 1 of 2^(5+N) cycles */
-enum { WS_INTERVAL_AUTO = 0, WS_INTERVAL_FIRST_LOG2 = 4 };
 enum ws_start_setting { WS_START_NOW, WS_START_IDLE, WS_START_API };
 enum ws_log_setting { WS_LOG_OFF, WS_LOG_ERROR, WS_LOG_WARN, WS_LOG_INFO, WS_LOG_DEBUG };
 
@@ -97,6 +95,10 @@ int ws_setting_check(const struct ws_setting *setting, const char *value, char *
  *   thread  nobody may read *settings meanwhile */
 int ws_settings_change(struct ws_settings *settings, const struct ws_setting *setting, const char *value, char *why,
                        size_t cap);
+
+/* The period of --sampling-interval: "auto" is 0, "0" to "26" are 5 to 31 (2^period cycles).
+ *   errors  -WS_EINVAL; *period untouched */
+int ws_setting_sampling_period(const char *interval, uint32_t *period);
 
 /* The row of a variable's name, or NULL. */
 const struct ws_setting *ws_setting_find(const char *name);

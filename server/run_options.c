@@ -337,7 +337,11 @@ static int check_stalls(const struct ws_run_options *o)
                                           "WARPSIGHT_EVERY"};
     const char *stalls = value_of(o, "WARPSIGHT_STALLS");
     const char *set = value_of(o, "WARPSIGHT_SET");
+    const char *interval = value_of(o, "WARPSIGHT_SAMPLING_INTERVAL");
     const char *name;
+    uint32_t period;
+    if (interval && ws_setting_sampling_period(interval, &period) != 0)
+        return REFUSE("--sampling-interval: %s is neither auto nor a number from 0 to 26", interval);
     if (!stalls || strcmp(stalls, "pc") != 0) {
         if (is_given(o, "WARPSIGHT_SAMPLING_INTERVAL", &name) && (stalls || !getenv("WARPSIGHT_STALLS")))
             return REFUSE("%s is for --stalls pc", name);

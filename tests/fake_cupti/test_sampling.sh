@@ -62,6 +62,8 @@ claim "what it took is told" 'any(.cost[]; .what == "sampling" and .total_ns > 0
 
 WARPSIGHT_SAMPLING_INTERVAL=7 profile basic
 claim "the interval is 2^(5+N)" '.pc_sampling[-1].period == 12'
+WARPSIGHT_SAMPLING_INTERVAL=99 profile basic
+claim "an interval that is none: said, and CUPTI's choice" '.pc_sampling[-1].period == 14 and any(.status[]; .code == "setting-invalid" and (.message | contains("99")))'
 FAKE_CUPTI_SAMPLES_LOST=11 profile basic
 claim "what the hardware dropped is a loss" '(.pc_sampling[-1].dropped == 66) and ([.loss[] | select(.kind == "pc_sample" and .reason == "hardware") | .count] | add == 66)'
 profile slow
@@ -94,7 +96,8 @@ refused "leave --replay-mode out" --stalls pc --replay-mode rotate
 refused "samples every launch" --stalls pc -k transpose
 refused "samples every launch" --stalls pc -c 1
 refused "needs a GPU" --stalls pc --model
-refused "auto|0|1|" --stalls pc --sampling-interval 27
+refused "neither auto nor a number from 0 to 26" --stalls pc --sampling-interval 27
+refused "neither auto nor" --stalls pc --sampling-interval 1e1
 refused "is for --stalls pc" --sampling-interval 3
 "$ws" run --stalls pc --set api --sampling-interval 5 "$app" basic >"$scratch/out" 2>"$scratch/err"
 check "--stalls pc --set api --sampling-interval 5" $? "$(cat "$scratch/err")"
