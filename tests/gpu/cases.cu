@@ -2,11 +2,13 @@
 // cases.cu: programs whose overhead and safety are measured on a GPU by run.sh; no known answers here
 // (those are kernels/). Each prints a checksum, so that output with and without WarpSight can be compared.
 //   launches N     N launches of one small kernel, a copy back at the end
-//   big GB         one launch over a buffer of GB 2^30 bytes
+//   big GB [N]     one launch, or N, over a buffer of GB 2^30 bytes
+//   hog GB MS      holds GB 2^30 bytes for MS milliseconds, frees them for as long, and so on until it is killed
 //   graph N        a captured graph of 10 nodes, launched N times
 //   streams N      4 threads, a stream each, N launches each, cudaLaunchKernelEx and <<<>>> mixed
 //   devices N      a thread a device, N launches in its primary context and N in a context of its own
 //   status N       exits with status N after one launch
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,13 +69,25 @@ static int launches(int n)
     return finish("launches", x);
 }
 
-static int big(int gb)
+static int big(int gb, int n)
 {
     size_t bytes = (size_t)gb << 30;
     float *x = fresh(bytes);
-    sweep<<<132 * 16, 256>>>(reinterpret_cast<float4 *>(x), bytes / sizeof(float4));
+    for (int i = 0; i < n; i++)
+        sweep<<<132 * 16, 256>>>(reinterpret_cast<float4 *>(x), bytes / sizeof(float4));
     CHECK(cudaGetLastError());
     return finish("big", x);
+}
+
+static int hog(int gb, int ms)
+{
+    for (;;) {
+        void *p = nullptr;
+        CHECK(cudaMalloc(&p, (size_t)gb << 30));
+        std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+        CHECK(cudaFree(p));
+        std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    }
 }
 
 static int graph(int n)
@@ -181,7 +195,9 @@ int main(int argc, char **argv)
     if (!std::strcmp(what, "launches"))
         return launches(n);
     if (!std::strcmp(what, "big"))
-        return big(n);
+        return big(n, argc > 3 ? std::atoi(argv[3]) : 1);
+    if (!std::strcmp(what, "hog"))
+        return hog(n, argc > 3 ? std::atoi(argv[3]) : 500);
     if (!std::strcmp(what, "graph"))
         return graph(n);
     if (!std::strcmp(what, "streams"))
@@ -192,6 +208,6 @@ int main(int argc, char **argv)
         launches(1);
         return n;
     }
-    std::fprintf(stderr, "usage: cases launches N | big GB | graph N | streams N | devices N | status N\n");
+    std::fprintf(stderr, "usage: cases launches N | big GB [N] | hog GB MS | graph N | streams N | devices N | status N\n");
     return 2;
 }

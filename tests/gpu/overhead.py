@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# overhead.py: programs with and without us, in turn: wall time of the whole process, and of the loop where the program
+# tells it.
+#   overhead.py table BUNDLE SECONDS ROUNDS     the table of modes by programs as markdown, within so many seconds
+#   overhead.py pair BUNDLE ROUNDS "OPTIONS" PROGRAM…   one line: plain s, with us s, ratio, and what the report says of the cost
+# A cell that the time did not suffice for says so. Start-up is in the wall times: the longer a run the smaller its part.
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+MODES = [("trace", "--set trace"), ("trace + PM sampling", "--set trace --timeline-metrics default"), ("PC sampling", "--stalls pc"),
+         ("rotate, 5 %", "--replay-mode rotate --every 20 --max-overhead 5%"), ("auto", ""), ("replay", "--replay-mode kernel")]
+
+
+def run(command, scratch, environment):
+    times = os.path.join(scratch, "loop")
+    if os.path.exists(times):
+        os.remove(times)
+    start = time.perf_counter()
+    done = subprocess.run(command, env={**environment, "TORCH_LOOP_TIME": times}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=300, check=False)
+    wall = time.perf_counter() - start
+    loop = float(open(times, encoding="ascii").read()) if os.path.exists(times) else None
+    return done, wall, loop
+
+
+def environment_in(scratch):
+    return {**os.environ, "WARPSIGHT_DB": os.path.join(scratch, "db"), "WARPSIGHT_SPOOL": os.path.join(scratch, "spool")}
+
+
+def with_us(bundle, options, program, scratch):
+    name = os.path.join(scratch, "run.wscap")
+    return [os.path.join(bundle, "warpsight"), "run", "-f", "-o", name, *shlex.split(options), "--", *program]
+
+
+def programs(bundle, scratch, gpus):
+    cases = os.path.join(bundle, "gpu-cases")
+    here = os.path.dirname(os.path.abspath(__file__))
+    loop = [sys.executable, os.path.join(here, "torch_loop.py")]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={gpus}"] if gpus > 1 else [sys.executable]
+    return [("PyTorch training loop, 4,000 iterations", [*loop, "train", "4000"]),
+            ("launch storm, 400,000 launches", [cases, "launches", "400000"]),
+            ("8 GiB kernel, 400 launches", [cases, "big", "8", "400"]),
+            ("CUDA graph of 10 nodes, 20,000 launches", [cases, "graph", "20000"]),
+            (f"NCCL all-reduce loop, {gpus} GPU{'s' if gpus > 1 else ''}, 4,000 rounds",
+             [*torchrun, os.path.join(here, "torch_loop.py"), "reduce", "4000"])]
+
+
+def table(bundle, seconds, rounds):
+    gpus = min(2, subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout.count("GPU "))
+    end = time.monotonic() + seconds
+    failures = 0
+    print("| program | plain s | " + " | ".join(m for m, _ in MODES) + " |")
+    print("|---|---|" + "---|" * len(MODES))
+    with tempfile.TemporaryDirectory() as scratch:
+        environment = environment_in(scratch)
+        for title, program in programs(bundle, scratch, gpus):
+            plain, cells = [], {m: [] for m, _ in MODES}
+            for _ in range(rounds):
+                if time.monotonic() > end:
+                    break
+                done, wall, loop = run(program, scratch, environment)
+                if done.returncode != 0:
+                    failures += 1
+                    sys.stderr.write(f"{title}: {done.stderr.decode(errors='replace')[-300:]}\n")
+                    break
+                plain.append((wall, loop))
+                for mode, options in MODES:
+                    if time.monotonic() > end:
+                        continue
+                    done, wall_us, loop_us = run(with_us(bundle, options, program, scratch), scratch, environment)
+                    if done.returncode != 0:
+                        failures += 1
+                        sys.stderr.write(f"{title}, {mode}: {done.stderr.decode(errors='replace')[-300:]}\n")
+                        continue
+                    cells[mode].append((wall_us / wall, loop_us / loop if loop and loop_us else None))
+            texts = []
+            for mode, _ in MODES:
+                walls = [w for w, _ in cells[mode]]
+                loops = [l for _, l in cells[mode] if l]
+                text = f"{statistics.median(walls):.3f}" if walls else "not measured"
+                texts.append(text + (f" (loop {statistics.median(loops):.3f})" if loops else ""))
+            first = f"{statistics.median(w for w, _ in plain):.2f}" if plain else "not measured"
+            print(f"| {title} | {first} | " + " | ".join(texts) + " |", flush=True)
+    return 1 if failures else 0
+
+
+def pair(bundle, rounds, options, program):
+    ratios, loops, plain = [], [], []
+    with tempfile.TemporaryDirectory() as scratch:
+        environment = environment_in(scratch)
+        for _ in range(rounds):
+            done, wall, loop = run(program, scratch, environment)
+            ours, wall_us, loop_us = run(with_us(bundle, options, program, scratch), scratch, environment)
+            if done.returncode != 0 or ours.returncode != done.returncode:
+                print(f"status {done.returncode} and {ours.returncode}: {ours.stderr.decode(errors='replace')[-300:]}")
+                return 1
+            plain.append(wall)
+            ratios.append(wall_us / wall)
+            if loop and loop_us:
+                loops.append(loop_us / loop)
+        report = subprocess.run([os.path.join(bundle, "warpsight"), "report", "--json"], env=environment, capture_output=True, check=False)
+        counting = json.loads(report.stdout)["counting"]
+    answer = {"plain": statistics.median(plain), "ratio": statistics.median(ratios), "added": statistics.median(plain) * (statistics.median(ratios) - 1),
+              "loop": statistics.median(loops) if loops else None, "counting": counting}
+    print(json.dumps(answer))
+    return 0
+
+
+if sys.argv[1] == "table":
+    sys.exit(table(os.path.abspath(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))
+sys.exit(pair(os.path.abspath(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:]))
