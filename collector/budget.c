@@ -68,14 +68,24 @@ static double fixed_ns(enum ws_mode mode, uint32_t passes)
     return mode == WS_MODE_REPLAY ? REPLAY_NS + REPLAY_PASS_NS * passes : ROTATE_NS;
 }
 
-/* What grows with the kernel and its memory. */
-static double variable_ns(enum ws_mode mode, const struct ws_risk *risk)
+/* Of the kernel itself. */
+static double launch_part_ns(enum ws_mode mode, const struct ws_risk *risk)
 {
-    double launch = (double)risk->launch_ns;
+    return (double)risk->launch_ns * (mode == WS_MODE_REPLAY ? risk->passes : 1);
+}
+
+/* Of saving and restoring its memory, as the header says. */
+static double memory_part_ns(enum ws_mode mode, const struct ws_risk *risk)
+{
     if (mode != WS_MODE_REPLAY)
-        return launch;
-    return launch * risk->passes +
-           ((double)risk->passes + 1) * (double)risk->footprint_bytes / WS_BUDGET_SAVE_RATE * 1e9;
+        return 0;
+    return ((double)risk->passes + 1) * (double)risk->footprint_bytes / WS_BUDGET_SAVE_RATE * 1e9;
+}
+
+/* The footprint is an upper bound; where CUPTI saves less of it, or faster, that was seen. */
+static double memory_scale(const struct ws_budget *budget)
+{
+    return budget->memory_scale > 0 ? budget->memory_scale : 1;
 }
 
 /* As this process measured it; a way of counting that was not used yet is off by as much as the other one is. */
@@ -90,11 +100,11 @@ static double scale_of(const struct ws_budget *budget, enum ws_mode mode)
 
 int64_t ws_budget_predict(const struct ws_budget *budget, enum ws_mode mode, const struct ws_risk *risk)
 {
-    double scale, ns;
+    double ns;
     if (mode == WS_MODE_NONE)
         return 0;
-    scale = scale_of(budget, mode);
-    ns = fixed_ns(mode, risk->passes) * scale + variable_ns(mode, risk);
+    ns = fixed_ns(mode, risk->passes) * scale_of(budget, mode) + launch_part_ns(mode, risk) +
+         memory_part_ns(mode, risk) * memory_scale(budget);
     return ns < NS_MOST ? (int64_t)ns : INT64_MAX / 4;
 }
 
@@ -185,20 +195,29 @@ void ws_budget_spend(struct ws_budget *budget, int64_t ns)
     budget->spent_ns += ns;
 }
 
+/* A quarter of the way from what was thought to what was seen. */
+static double learn(double old, double seen)
+{
+    return old + LEARN * (fmin(fmax(seen, SCALE_LEAST), SCALE_MOST) - old);
+}
+
 void ws_budget_settle(struct ws_budget *budget, enum ws_mode mode, const struct ws_risk *risk, int64_t predicted_ns,
                       int64_t measured_ns)
 {
-    double seen, old;
+    double rest, fixed, memory;
     ws_budget_release(budget, predicted_ns);
     ws_budget_spend(budget, measured_ns);
     budget->profiled++;
     if (mode == WS_MODE_NONE)
         return;
-    /* Where the memory's part explains all of it, the fixed part teaches nothing. */
-    seen = ((double)measured_ns - variable_ns(mode, risk)) / fixed_ns(mode, risk->passes);
-    seen = fmin(fmax(seen, SCALE_LEAST), SCALE_MOST);
-    old = scale_of(budget, mode);
-    budget->scale[mode] = old + LEARN * (seen - old);
+    /* One launch teaches the larger of the two parts. */
+    rest = (double)measured_ns - launch_part_ns(mode, risk);
+    fixed = fixed_ns(mode, risk->passes);
+    memory = memory_part_ns(mode, risk);
+    if (memory > fixed)
+        budget->memory_scale = learn(memory_scale(budget), (rest - fixed * scale_of(budget, mode)) / memory);
+    else
+        budget->scale[mode] = learn(scale_of(budget, mode), (rest - memory * memory_scale(budget)) / fixed);
 }
 
 const char *ws_reason_code(uint32_t reason)

@@ -62,7 +62,8 @@ struct ws_budget {
     /* its own */
     int64_t spent_ns, reserved_ns;
     uint64_t profiled;
-    double scale[2]; /* of the fixed part of replay and rotation; 0 = nothing measured yet */
+    double scale[2];     /* of the fixed part of replay and rotation; 0 = nothing measured yet */
+    double memory_scale; /* of saving and restoring, the same */
 };
 
 /* "10s", "500ms", "1.5s", "2m", or seconds without a unit; more than 0 and at most a year.

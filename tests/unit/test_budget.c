@@ -174,6 +174,21 @@ TEST(an_overhead_lets_in_more_as_the_run_goes_on_and_says_when)
     CHECK(ws_budget_reserve(&b, when, 50 * MS, &when));
 }
 
+TEST(memory_that_is_not_saved_after_all_is_learnt)
+{
+    struct ws_budget b = {.limit_ns = 0};
+    struct ws_risk r = small();
+    enum ws_mode_reason why;
+    r.footprint_bytes = 8 * GB;
+    CHECK(ws_budget_predict(&b, WS_MODE_REPLAY, &r) > 600 * MS);
+    for (int i = 0; i < 30; i++)
+        ws_budget_settle(&b, WS_MODE_REPLAY, &r, 0, 60 * MS);
+    CHECK(ws_budget_predict(&b, WS_MODE_REPLAY, &r) < 90 * MS);
+    CHECK_INT(ws_budget_decide(&b, &r, &why), WS_MODE_REPLAY);
+    r.footprint_bytes = 0; /* and the fixed part is what it was */
+    CHECK_NEAR((double)ws_budget_predict(&b, WS_MODE_REPLAY, &r), 55e6, 1e6);
+}
+
 TEST(a_slow_machine_does_not_turn_replay_into_rotation)
 {
     struct ws_budget b = {.limit_ns = 0};
