@@ -102,7 +102,8 @@ for page in pages:
             if not line.startswith("warpsight "):
                 continue
             name = f"{page}: {line}"
-            if "./app" in line and not has_collector:
+            # What ./app would have left: its session "after", its kernel vecadd.
+            if re.search(r"\./app|\bafter\b|\bvecadd\b", line) and not has_collector:
                 print(f"SKIP {name}: no collector library here")
                 continue
             if line.startswith("warpsight serve --background"):
