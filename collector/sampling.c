@@ -110,6 +110,13 @@ static void complain(const char *call, CUptiResult r)
                       is_rights ? ws_cupti_remedy_rights : "");
 }
 
+/* Modules come while nothing is collected, too: their code is needed when that begins. */
+static bool is_listening(void)
+{
+    enum ws_state state = ws_state_get();
+    return state == WS_STATE_ON || state == WS_STATE_IDLE;
+}
+
 /* --- start ---------------------------------------------------------------------------------------- */
 
 bool ws_sampling_init(void)
@@ -348,14 +355,18 @@ void ws_sampling_drain(bool is_final)
 
 /* --- one context ------------------------------------------------------------------------------------ */
 
+/* One that was stopped keeps its place, and its totals go on when it starts again, until the place is needed. */
 static struct context *context_of(CUcontext handle, bool may_add)
 {
     struct context *free_one = NULL;
+    uint32_t uid = 0;
+    if (may_add)
+        (void)ws_cupti.cuptiGetContextId(handle, &uid);
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         struct context *c = &sampling.contexts[i];
-        if (c->handle == handle)
+        if (c->handle == handle && (may_add ? c->uid == uid : c->is_on)) /* an address may come again */
             return c;
-        if (!c->handle && !free_one)
+        if (!c->is_on && (!free_one || (free_one->handle && !c->handle)))
             free_one = c;
     }
     if (!may_add)
@@ -365,11 +376,12 @@ static struct context *context_of(CUcontext handle, bool may_add)
                             CONTEXTS_MAX);
         return NULL;
     }
+    if (free_one->handle)
+        tell_totals(free_one);
     memset(&free_one->totals, 0, sizeof free_one->totals);
     free_one->handle = handle;
-    free_one->is_on = free_one->is_changed = false;
-    (void)ws_cupti.cuptiGetContextId(handle, &free_one->uid);
-    free_one->totals.context = free_one->uid;
+    free_one->is_changed = false;
+    free_one->uid = free_one->totals.context = uid;
     return free_one;
 }
 
@@ -489,8 +501,6 @@ void ws_sampling_stop(CUcontext context)
         disable(c);
         tell_all();
     }
-    if (c)
-        c->handle = NULL;
     pthread_mutex_unlock(&sampling.lock);
 }
 
@@ -550,7 +560,7 @@ void ws_sampling_module_loaded(const CUpti_ModuleResourceData *module)
     CUpti_GetCubinCrcParams p = {.size = CUpti_GetCubinCrcParamsSize};
     int64_t from = ws_steady_ns();
     CUptiResult r;
-    if (!sampling.table || !module || !module->pCubin || module->cubinSize == 0 || ws_state_get() != WS_STATE_ON)
+    if (!sampling.table || !module || !module->pCubin || module->cubinSize == 0 || !is_listening())
         return;
     p.cubinSize = module->cubinSize;
     p.cubin = module->pCubin;
@@ -612,7 +622,7 @@ void ws_sampling_module_call(CUpti_CallbackId cbid, const CUpti_CallbackData *da
         }
         return;
     }
-    if (module_depth++ > 0 || ws_state_get() != WS_STATE_ON)
+    if (module_depth++ > 0 || !is_listening())
         return;
     holds_lock = lock_within(100);
     if (holds_lock && is_unload)

@@ -8,6 +8,7 @@
 #include "line_table.h"
 #include "tool.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 #define TEXT_MAX ((size_t)16 << 20)
 #define LINES_MAX 200000u
 #define PATH_BYTES 4096
+#define KEPT 16           /* functions of which the answer is kept, */
+#define KEPT_LINES 20000u /* if it is no longer */
 
 static int add(struct ws_sass *s, uint64_t pc, const char *text, size_t length)
 {
@@ -162,14 +165,88 @@ static int disassemble(int file, const char *function, uint32_t index, char **te
     return ws_tool_run(&run, text, &length);
 }
 
-int ws_sass_read(const uint8_t *cubin, size_t length, const char *function, struct ws_sass *out)
+/* --- what is kept --- */
+
+struct kept {
+    uint64_t key, used; /* key 0 = free */
+    int err;
+    struct ws_sass sass;
+};
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kept kept[KEPT];
+static uint64_t kept_uses;
+
+static uint64_t key_of(const uint8_t *cubin, size_t length, const char *function)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        h = (h ^ cubin[i]) * 0x100000001b3u;
+    for (const char *c = function; *c; c++)
+        h = (h ^ (unsigned char)*c) * 0x100000001b3u;
+    return h ? h : 1;
+}
+
+static int copy(const struct ws_sass *from, struct ws_sass *to)
+{
+    int err = 0;
+    for (size_t i = 0; err == 0 && i < from->count; i++)
+        err = add(to, from->lines[i].pc, from->lines[i].text, strlen(from->lines[i].text));
+    return err;
+}
+
+/* The entry of a key, or the one to give up for it. */
+static struct kept *entry_of(uint64_t key)
+{
+    struct kept *oldest = &kept[0];
+    for (size_t i = 0; i < KEPT; i++) {
+        if (kept[i].key == key)
+            return &kept[i];
+        if (kept[i].used < oldest->used)
+            oldest = &kept[i];
+    }
+    return oldest;
+}
+
+static bool recall(uint64_t key, struct ws_sass *out, int *err)
+{
+    struct kept *e;
+    bool is_kept;
+    pthread_mutex_lock(&kept_lock);
+    e = entry_of(key);
+    is_kept = e->key == key;
+    if (is_kept) {
+        e->used = ++kept_uses;
+        *err = e->err == 0 ? copy(&e->sass, out) : e->err;
+    }
+    pthread_mutex_unlock(&kept_lock);
+    return is_kept;
+}
+
+static void keep(uint64_t key, const struct ws_sass *sass, int err)
+{
+    struct ws_sass mine = {NULL, 0, 0};
+    struct kept *e;
+    if (sass->count > KEPT_LINES || err == -WS_ENOENT || err == -WS_ENOMEM) /* a tool may come, memory too */
+        return;
+    if (copy(sass, &mine) != 0) {
+        ws_sass_fini(&mine);
+        return;
+    }
+    pthread_mutex_lock(&kept_lock);
+    e = entry_of(key);
+    ws_sass_fini(&e->sass);
+    *e = (struct kept){.key = key, .used = ++kept_uses, .err = err, .sass = mine};
+    pthread_mutex_unlock(&kept_lock);
+}
+
+static int read_anew(const uint8_t *cubin, size_t length, const char *function, struct ws_sass *out)
 {
     char *text = NULL;
     uint32_t index;
     uint64_t begin;
     int file;
     int err = ws_cubin_symbol(cubin, length, function, &index, &begin);
-    memset(out, 0, sizeof *out);
     if (err != 0)
         return err == -WS_ENOENT ? -WS_EUNSUP : err;
     file = file_of(cubin, length);
@@ -181,4 +258,16 @@ int ws_sass_read(const uint8_t *cubin, size_t length, const char *function, stru
         err = ws_sass_parse(text, function, begin, out);
     free(text);
     return err == 0 && out->count == 0 ? -WS_EUNSUP : err;
+}
+
+int ws_sass_read(const uint8_t *cubin, size_t length, const char *function, struct ws_sass *out)
+{
+    uint64_t key = key_of(cubin, length, function);
+    int err = 0;
+    memset(out, 0, sizeof *out);
+    if (recall(key, out, &err))
+        return err;
+    err = read_anew(cubin, length, function, out);
+    keep(key, out, err);
+    return err;
 }

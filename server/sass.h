@@ -20,7 +20,8 @@ struct ws_sass {
 /* Disassemble one function of a cubin. Free with ws_sass_fini, also after an error.
  *   errors  -WS_ENOENT neither tool is in PATH, $CUDA_HOME/bin or /usr/local/cuda/bin
  *           -WS_EBUSY, -WS_ELIMIT, -WS_EUNSUP, -WS_EIO, -WS_ENOMEM as ws_tool_run(); -WS_EUNSUP also: the tool said
- *           nothing of that function; -WS_ECORRUPT the cubin is none */
+ *           nothing of that function; -WS_ECORRUPT the cubin is none
+ *   thread  any. What was found of the last functions asked for is kept: a page asks again at each visit */
 int ws_sass_read(const uint8_t *cubin, size_t length, const char *function, struct ws_sass *out);
 void ws_sass_fini(struct ws_sass *sass);
 

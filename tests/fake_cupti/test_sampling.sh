@@ -95,6 +95,7 @@ refused "--set is trace or api" --stalls pc --set core
 refused "leave --replay-mode out" --stalls pc --replay-mode rotate
 refused "samples every launch" --stalls pc -k transpose
 refused "samples every launch" --stalls pc -c 1
+refused "leave --budget out" --stalls pc --budget 10s
 refused "needs a GPU" --stalls pc --model
 refused "neither auto nor a number from 0 to 26" --stalls pc --sampling-interval 27
 refused "neither auto nor" --stalls pc --sampling-interval 1e1
@@ -159,6 +160,25 @@ curl -s "${url}api/v1/sessions/${id% * }/kernels/$(echo "$id" | cut -d' ' -f2)/s
 jq -e '.from == null and .samples.samples == 400 and (.samples.rows | length == 5) and .files[0].why != null' "$scratch/api.json" >/dev/null
 check "the API's source has the samples" $? "$(head -c 300 "$scratch/api.json")"
 "$ws" serve --stop >/dev/null 2>&1
+
+# --- a running program ---
+
+rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG" "$WARPSIGHT_DB"*
+WARPSIGHT_STALLS=pc WARPSIGHT_START=idle LD_PRELOAD="$PWD/$B/libwarpsight.so" "$app" serve "$scratch/end" >"$scratch/out" 2>"$scratch/err" &
+pid=$!
+for _ in $(seq 200); do "$ws" ctl list --json 2>/dev/null | jq -e ".processes[] | select(.pid == $pid)" >/dev/null && break; sleep 0.02; done
+for _ in 1 2 3; do
+    "$ws" ctl start "$pid" >/dev/null 2>&1
+    sleep 0.4
+    "$ws" ctl stop "$pid" >/dev/null 2>&1
+    sleep 0.3
+done
+touch "$scratch/end"
+wait "$pid"
+find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
+claim "ctl start and stop, three times: sampled between them, and totals go on" '([.pc_sample[] | select(.reason | endswith("not_issued") | not) | .samples] | add) as $placed | .pc_sampling[-1] | .samples == $placed + .other and .other > 0'
+claim "code that was loaded while idle is there" '.cubin | length == 1'
+check "each stop ends it" "$([ "$(calls cuptiPCSamplingEnable)" = 3 ] && [ "$(calls cuptiPCSamplingDisable)" = 3 ]; echo $?)" "$(calls cuptiPCSamplingEnable) $(calls cuptiPCSamplingDisable)"
 
 # --- what fails ---
 

@@ -238,6 +238,15 @@ TEST(a_disassembler_is_given_the_cubin_and_what_it_lacks_is_said)
     REQUIRE(ws_sass_read(cubin, length, transpose, &s) == 0);
     CHECK_STR(ws_sass_find(&s, 0x10), "BYTES 9184");
     ws_sass_fini(&s);
+    CHECK_INT(unlink(path), 0); /* asked again, it is not run again */
+    REQUIRE(ws_sass_read(cubin, length, transpose, &s) == 0);
+    CHECK_STR(ws_sass_find(&s, 0x10), "BYTES 9184");
+    ws_sass_fini(&s);
+    f = fopen(path, "w");
+    REQUIRE(f != NULL);
+    fputs("#!/bin/sh\necho nothing\n", f);
+    fclose(f);
+    CHECK_INT(chmod(path, 0700), 0);
     CHECK_INT(ws_sass_read(cubin, length, "_Z6vecaddPKfS0_Pf", &s), -WS_EUNSUP);
     ws_sass_fini(&s);
     CHECK_INT(ws_sass_read((const uint8_t *)"nothing", 7, transpose, &s), -WS_ECORRUPT);
