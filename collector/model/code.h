@@ -317,7 +317,8 @@ struct code {
     uint64_t local_bytes; /* per thread: the kernel's own, inlined calls included; frames of other calls lie behind */
     uint64_t stack_bytes; /* those frames, 0 = no such call; set at launch */
     bool uses_reserved_smem, uses_cluster, uses_heap, uses_mapa;
-    uint64_t static_smem; /* bytes, without dynamic */
+    uint64_t static_smem; /* bytes, without dynamic; each variable at a multiple of 16 */
+    uint64_t ptxas_smem;  /* the same as ptxas lays it out: in order, at natural alignment */
     uint64_t param_bytes;
     uint32_t *param_offset; /* [func->params_n] */
     uint64_t *var_offset;   /* [module->vars_n]: shared variables; UINT64_MAX = not used */

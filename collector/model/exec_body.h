@@ -170,6 +170,19 @@ static inline int64_t extract_s64(int64_t a, uint32_t pos, uint32_t len, uint32_
     return len >= 64 ? a : (int64_t)((uint64_t)a << (64 - len)) >> (64 - len);
 }
 
+/* The place of the n-th set bit at or above `from` (n > 0), at or below it (n < 0); n = 0: `from` itself if it is set.
+ */
+static inline uint32_t nth_set_bit(uint32_t mask, uint32_t from, uint32_t n)
+{
+    int32_t left = (int32_t)n, step = left < 0 ? -1 : 1;
+    if (from > 31 || left == 0)
+        return from <= 31 && (mask >> from & 1) ? from : UINT32_MAX;
+    for (int32_t at = (int32_t)from; at >= 0 && at < 32; at += step)
+        if ((mask >> at & 1) && (left -= step) == 0)
+            return (uint32_t)at;
+    return UINT32_MAX;
+}
+
 static inline uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector)
 {
     uint64_t both = (uint64_t)b << 32 | a;

@@ -277,7 +277,7 @@ int ws_model_shape(const struct ws_model *model, uint32_t kernel, struct ws_mode
     if (!err && code->refusal[0])
         err = -WS_EUNSUP;
     if (!err)
-        *out = (struct ws_model_shape){(uint32_t)code->static_smem, (uint32_t)code->local_bytes,
+        *out = (struct ws_model_shape){(uint32_t)code->ptxas_smem, (uint32_t)code->local_bytes,
                                        f->maxntid[0] * f->maxntid[1] * f->maxntid[2]};
     code_free(code);
     return err;
@@ -496,7 +496,7 @@ int ws_model_run(struct ws_model *model, const struct ws_model_launch *launch, s
                                                    : code->static_smem;
     like.warps_n = (launch->block[0] * launch->block[1] * launch->block[2] + 31) / 32;
     like.budget = launch->max_instructions ? launch->max_instructions : UINT64_MAX;
-    if (like.shared_bytes > LIMIT_SMEM) {
+    if (code->ptxas_smem + launch->dynamic_smem_bytes > LIMIT_SMEM) {
         code_free(code);
         return refuse(result, "more shared memory than a block can have (227 KiB)");
     }

@@ -347,7 +347,7 @@ int result_fill(const struct exec_ctx *ctx, const struct ptx_module *module, con
     result->counts.warps = result->counts.blocks * ctx->warps_n;
     result->counts.barriers = ctx->barriers;
     result->counts.merged_loads = code->merged_loads;
-    result->static_smem_bytes = (uint32_t)code->static_smem;
+    result->static_smem_bytes = (uint32_t)code->ptxas_smem;
     result->local_bytes_per_thread = (uint32_t)code->local_bytes;
     return 0;
 }

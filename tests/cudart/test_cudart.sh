@@ -147,6 +147,8 @@ mistakes() {
         mistake kind 1 "cudaMemcpyDeviceToHost, but the destination is device memory" &&
         mistake leak 0 "never freed: 128 bytes of cudaMalloc" && mistake launch 0 "nobody asked" &&
         mistake assert 710 'thread: [31,0,0] Assertion `(int)threadIdx.x < n` failed.' &&
+        mistake stack 714 "calls nested deeper than the stack of a thread" &&
+        mistake refused 801 "unknown special register '%pm0'" && prints written &&
         mistake kernel 700 "mistakes.cu:11" && run 139 "$scratch/mistakes" deref && says "the host touches device memory"
 }
 relink() {

@@ -33,7 +33,7 @@ else
 fi
 
 failed=0
-for test in test_access test_model_exec test_model_check test_model_sample; do
+for test in test_access test_model_exec test_model_check test_model_sample test_model_programs; do
     if ! "${cross[@]}" -static "tests/unit/$test.c" "$scratch/libmodel.a" -lpthread -lm -ldl -o "$scratch/$test" 2>"$scratch/err"; then
         echo "FAIL aarch64_$test (does not link)"
         head -20 "$scratch/err"

@@ -22,10 +22,16 @@ __global__ void halves(const __half2 *a, const __half2 *b, __half2 *c, float *f)
 __global__ void bfloats(const __nv_bfloat16 *a, __nv_bfloat16 *b, float *f)
 {
     int i = (int)threadIdx.x;
+#if __CUDA_ARCH__ >= 800
     __nv_bfloat162 p = __halves2bfloat162(a[i], a[(i + 1) % 64]);
     __nv_bfloat162 q = __hfma2(p, p, __float2bfloat162_rn(1.0f));
     b[i] = __hadd(__low2bfloat16(q), __high2bfloat16(q));
     f[i] = __bfloat162float(__hmax(a[i], __float2bfloat16(2.0f)));
+#else
+    float x = __bfloat162float(a[i]), y = __bfloat162float(a[(i + 1) % 64]);
+    b[i] = __float2bfloat16(x * x + 1 + y * y + 1);
+    f[i] = fmaxf(x, 2.0f);
+#endif
 }
 
 __global__ void bits(const uint32_t *in, uint32_t *out)

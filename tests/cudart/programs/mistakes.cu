@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * mistakes.cu: one planted mistake, by name: deref past freed twice kind leak launch kernel assert. What the runtime answers
+ * mistakes.cu: one planted mistake, by name: deref past freed twice kind leak launch kernel assert stack refused. What the runtime answers
  * is printed; what the model says about it is the test's business. */
 #include "program.h"
 
@@ -14,6 +14,26 @@ __global__ void write(int *x, int i)
 __global__ void insist(int n)
 {
     assert((int)threadIdx.x < n);
+}
+
+__device__ __noinline__ int deep(volatile int *x, int n)
+{
+    x[n & 7] = n;
+    if (x[9] == 1) /* never */
+        return 0;
+    int below = deep(x, n + 1);
+    return below + deep(x, below & 7) + x[0];
+}
+
+__global__ void endless(int *x)
+{
+    x[1] = deep(x, 0);
+}
+
+/* A special register that the model does not have. */
+__global__ void measured(int *x)
+{
+    asm volatile("mov.u32 %0, %%pm0;" : "=r"(x[0]));
 }
 
 int main(int argc, char **argv)
@@ -47,6 +67,16 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "assert") == 0) {
         insist<<<2, 32>>>(31);
         code = cudaDeviceSynchronize();
+    } else if (strcmp(what, "stack") == 0) {
+        endless<<<1, 32>>>(x);
+        code = cudaDeviceSynchronize();
+    } else if (strcmp(what, "refused") == 0) {
+        measured<<<1, 1>>>(x);
+        code = cudaGetLastError();
+        write<<<1, 1>>>(x, 3); /* others run */
+        OK(cudaDeviceSynchronize());
+        OK(cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost));
+        printf("%s\n", host[3] == 1 ? "written" : "not written");
     }
     printf("%d\n", code);
     (void)cudaFree(x);
