@@ -47,7 +47,8 @@ RULE_SRC := $(sort $(wildcard analyzer/rules/*.c))
 # Only these may see a CUDA header.
 CUDA_SRC := $(filter $(wildcard collector/*.c),$(addprefix collector/,inject.c collection.c activity.c counters.c sampling.c timeline.c translate.c))
 PRELOAD_SRC := collector/preload.c
-COLLECTOR_SRC := $(filter-out $(CUDA_SRC) $(PRELOAD_SRC),$(sort $(wildcard collector/*.c)))
+YIELD_SRC := collector/yield.c
+COLLECTOR_SRC := $(filter-out $(CUDA_SRC) $(PRELOAD_SRC) $(YIELD_SRC),$(sort $(wildcard collector/*.c)))
 MODEL_SRC := $(sort $(wildcard collector/model/*.c))
 CUDART_SRC := $(sort $(wildcard collector/cudart/*.c))
 SERVER_SRC := $(sort $(wildcard server/*.c))
@@ -64,12 +65,13 @@ COLLECTOR_SO := $(B)/libwarpsight-cupti.so
 # In a folder of their own: LD_LIBRARY_PATH must offer nothing else.
 CUDART_SO := $(B)/model/libcudart.so.13
 PRELOAD_SO := $(B)/libwarpsight.so
+YIELD_SO := $(B)/libwarpsight-yield.so
 PROGRAM := $(B)/warpsight
 KERNELS := $(B)/warpsight-kernels
 
 # --- all -----------------------------------------------------------------------------------------
 .PHONY: all
-all: check-tools $(if $(wildcard server/main.c),$(PROGRAM)) $(if $(wildcard $(PRELOAD_SRC)),$(PRELOAD_SO)) $(CUDART_SO) $(if $(HAVE_CUPTI),$(if $(wildcard collector/inject.c),$(COLLECTOR_SO)),no-cupti) $(if $(NVCC),$(if $(KERNEL_SRC),$(KERNELS)),no-nvcc) ## program, collector, kernels (as far as the CUDA toolkit is there)
+all: check-tools $(if $(wildcard server/main.c),$(PROGRAM)) $(if $(wildcard $(PRELOAD_SRC)),$(PRELOAD_SO) $(YIELD_SO)) $(CUDART_SO) $(if $(HAVE_CUPTI),$(if $(wildcard collector/inject.c),$(COLLECTOR_SO)),no-cupti) $(if $(NVCC),$(if $(KERNEL_SRC),$(KERNELS)),no-nvcc) ## program, collector, kernels (as far as the CUDA toolkit is there)
 
 .PHONY: check-tools no-cupti no-nvcc
 check-tools:
@@ -142,11 +144,15 @@ $(PROGRAM): $(call obj,server/main.c) $(SERVER_LIB) $(COLLECTOR_LIB) $(ANALYZER_
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' $^ $(SERVER_LIBS) -o $@
 
 # It sits in every process of a run, and they know of no sanitizer: never built with one.
-$(PRELOAD_SO): CFLAGS_ALL := $(filter-out $(SANFLAGS),$(CFLAGS_ALL))
-$(PRELOAD_SO): LDFLAGS_ALL := $(filter-out $(SANFLAGS),$(LDFLAGS_ALL))
+$(PRELOAD_SO) $(YIELD_SO): CFLAGS_ALL := $(filter-out $(SANFLAGS),$(CFLAGS_ALL))
+$(PRELOAD_SO) $(YIELD_SO): LDFLAGS_ALL := $(filter-out $(SANFLAGS),$(LDFLAGS_ALL))
 $(PRELOAD_SO): $(call obj,$(PRELOAD_SRC))
 	$(call msg,LD,$@)
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-z,nodelete -Wl,--version-script=collector/export.map $^ -o $@
+
+$(YIELD_SO): $(call obj,$(YIELD_SRC))
+	$(call msg,LD,$@)
+	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-z,nodelete $^ -ldl -o $@
 
 # A program that is modelled knows of no sanitizer either.
 ifeq ($(SAN),)
@@ -215,7 +221,7 @@ GLIBC := linux-vdso|ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.s
 bundle: all $(if $(NVCC),$(GPU_PROGRAMS)) ## relocatable tree build/bundle/: program, collector, kernels, libraries
 	$(call msg,BUNDLE,$(BUNDLE))
 	$(Q)rm -rf $(BUNDLE) && mkdir -p $(BUNDLE)/lib $(BUNDLE)/kernels
-	$(Q)cp $(PROGRAM) $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO) $(KERNELS) $(GPU_PROGRAMS)) LICENSE README.md $(BUNDLE)/
+	$(Q)cp $(PROGRAM) $(PRELOAD_SO) $(YIELD_SO) $(wildcard $(COLLECTOR_SO) $(KERNELS) $(GPU_PROGRAMS)) LICENSE README.md $(BUNDLE)/
 	$(Q)mkdir -p $(BUNDLE)/model && cp $(CUDART_SO) $(BUNDLE)/model/
 	$(Q)cp kernels/*.expect $(BUNDLE)/kernels/
 	$(Q)ldd $(PROGRAM) | awk '$$3 ~ /^\// && $$1 !~ /^($(GLIBC))/ {print $$3}' | xargs -I{} cp -L {} $(BUNDLE)/lib/
@@ -237,7 +243,7 @@ deb: all ## build/warpsight_VERSION_ARCH.deb, of what `make install PREFIX=/usr`
 install: all pages ## into PREFIX (default /usr/local), under DESTDIR
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/warpsight $(DESTDIR)$(PREFIX)/share/warpsight/kernels
 	$(Q)install -m 755 $(PROGRAM) $(wildcard $(KERNELS)) $(DESTDIR)$(PREFIX)/bin/
-	$(Q)install -m 755 $(PRELOAD_SO) $(wildcard $(COLLECTOR_SO)) $(DESTDIR)$(PREFIX)/lib/warpsight/
+	$(Q)install -m 755 $(PRELOAD_SO) $(YIELD_SO) $(wildcard $(COLLECTOR_SO)) $(DESTDIR)$(PREFIX)/lib/warpsight/
 	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/warpsight/model && install -m 755 $(CUDART_SO) $(DESTDIR)$(PREFIX)/lib/warpsight/model/
 	$(Q)install -m 644 kernels/*.expect $(DESTDIR)$(PREFIX)/share/warpsight/kernels/
 	$(Q)install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/doc/warpsight
@@ -272,4 +278,4 @@ help: ## this list
 	@awk -F':.*## ' '/^[a-z][a-z_.-]*:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile $(wildcard tests/*/*.mk)
 	@echo "  variables      V=1 shows commands · SAN=address,undefined|thread · WERROR=1 · CC=clang · T='test_expr …' runs only those"
 
--include $(patsubst %.o,%.d,$(call obj,$(ANALYZER_SRC) $(RULE_SRC) $(CUDA_SRC) $(COLLECTOR_SRC) $(PRELOAD_SRC) $(MODEL_SRC) $(CUDART_SRC) $(SERVER_SRC) $(UNIT_SRC)))
+-include $(patsubst %.o,%.d,$(call obj,$(ANALYZER_SRC) $(RULE_SRC) $(CUDA_SRC) $(COLLECTOR_SRC) $(PRELOAD_SRC) $(YIELD_SRC) $(MODEL_SRC) $(CUDART_SRC) $(SERVER_SRC) $(UNIT_SRC)))

@@ -33,6 +33,7 @@
 #include <string.h>
 
 #define GATE_WAIT_MS 100 /* a stop waits so long for the launch that is being profiled, then again at the next tick */
+#define YIELD_TRIES 20   /* of GATE_WAIT_MS each */
 #define TAIL_NS 2000000000LL /* records of kernels that were under way at a stop are fetched so long */
 
 /* What may be changed while the program runs. The rest is read once. */
@@ -507,6 +508,31 @@ void ws_collection_tick(bool is_final)
     if (state != WS_STATE_OFF && atomic_load(&collection.has_context))
         follow_sampling(is_final);
     follow_timeline(is_final);
+}
+
+bool ws_collection_yield(void)
+{
+    bool is_off = false;
+    if (collection.has_timeline || collection.has_sampling)
+        return false;
+    pthread_mutex_lock(&collection.lock);
+    collection.is_held = true;
+    switch_off("yield");
+    pthread_mutex_unlock(&collection.lock);
+    for (int i = 0; i < YIELD_TRIES && !is_off; i++) {
+        pthread_mutex_lock(&collection.lock);
+        is_off = disarm() == 0;
+        pthread_mutex_unlock(&collection.lock);
+    }
+    if (!is_off)
+        return false;
+    if (collection.has_trace && atomic_load(&collection.has_context))
+        ws_activity_flush(true);
+    pthread_mutex_lock(&collection.lock);
+    collection.has_trace = false; /* CUPTI's buffers are the other tool's now: no flush of ours */
+    collection.is_begun = false;
+    pthread_mutex_unlock(&collection.lock);
+    return true;
 }
 
 uint64_t ws_collection_changes(void)

@@ -396,6 +396,33 @@ static CUptiResult subscribe(char *holder, size_t size)
     return ws_cupti.cuptiSubscribe(&agent.subscriber, on_callback, NULL);
 }
 
+/* The program's own profiler is about to subscribe (yield.c); it asks once, and CUPTI has one place. */
+static void give_way(const char *who)
+{
+    enum ws_state state = ws_state_get();
+    if ((state != WS_STATE_ON && state != WS_STATE_IDLE) || !agent.subscriber)
+        return;
+    if (!ws_cupti.cuptiUnsubscribe || !ws_collection_yield()) {
+        ws_spool_status_now("yield-failed", 1, "Run without samplers, or without the program's own profiler.",
+                            "CUPTI could not be left to %.100s: a sampler or a counted launch holds it", who);
+        return;
+    }
+    (void)ws_cupti.cuptiUnsubscribe(agent.subscriber);
+    agent.subscriber = NULL;
+    ws_spool_status_now("yielded", 1, "Run once more without --yield, or without the program's own profiler.",
+                        "CUPTI was left to %.100s when it subscribed: nothing of this process is known after that",
+                        who);
+}
+
+static void offer_to_yield(void)
+{
+    void (*set_hook)(void (*)(const char *)) = NULL;
+    void *symbol = dlsym(RTLD_DEFAULT, "ws_yield_set_hook");
+    memcpy(&set_hook, &symbol, sizeof set_hook);
+    if (set_hook)
+        set_hook(give_way);
+}
+
 static bool start_callbacks(const struct ws_located *cupti)
 {
     char holder[128]; /* CUPTI wants at least 64 */
@@ -483,6 +510,8 @@ int InitializeInjection(void)
     cupti = bind_cupti();
     if (cupti)
         (void)start_callbacks(cupti);
+    if (agent.subscriber)
+        offer_to_yield();
     send_hello();
     ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     return 1;

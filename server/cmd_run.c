@@ -53,7 +53,7 @@ struct run {
     char program[WS_TARGET_PATH_MAX]; /* as it was found; "" when it was not */
     enum ws_target_kind kind;
     char preload[WS_PATH_MAX], collector[WS_PATH_MAX]; /* "" = not installed */
-    char ld_preload[2 * WS_PATH_MAX];                  /* value for the child */
+    char ld_preload[3 * WS_PATH_MAX];                  /* value for the child */
     struct ws_run_model model;                         /* with --model */
     struct ws_child_variable variable[VARIABLES];
     size_t variable_count;
@@ -144,10 +144,16 @@ static void add_variable(struct run *r, const char *name, const char *value)
 static bool make_ld_preload(struct run *r)
 {
     const char *old = getenv("LD_PRELOAD");
+    char yield[WS_PATH_MAX + 1] = "";
     if (strpbrk(r->preload, " :"))
         return false;
-    return snprintf(r->ld_preload, sizeof r->ld_preload, "%s%s%s", r->preload, old && *old ? ":" : "", old ? old : "") <
-           (int)sizeof r->ld_preload;
+    if (r->options.does_yield) {
+        yield[0] = ':';
+        if (ws_install_find(WS_YIELD_NAME, yield + 1, sizeof yield - 1) != 0)
+            return false;
+    }
+    return snprintf(r->ld_preload, sizeof r->ld_preload, "%s%s%s%s", r->preload, yield, old && *old ? ":" : "",
+                    old ? old : "") < (int)sizeof r->ld_preload;
 }
 
 /* Which way the collector gets into this kind of program, and what to say when there is none. */
@@ -179,6 +185,9 @@ static void choose_way_in(struct run *r)
         add_variable(r, "LD_PRELOAD", r->ld_preload);
     else
         add_variable(r, "CUDA_INJECTION64_PATH", r->collector);
+    if (r->options.does_yield && !is_preloaded)
+        note(r, "yield-impossible", "Run without --yield, or a program that is linked dynamically.",
+             "nothing can be preloaded into this program: its own profiler will find CUPTI taken");
 }
 
 static void set_collector(struct run *r)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #define WS_PRELOAD_NAME "libwarpsight.so"
+#define WS_YIELD_NAME "libwarpsight-yield.so"
 #define WS_COLLECTOR_NAME "libwarpsight-cupti.so"
 
 /* The full path of a part that belongs to this program.

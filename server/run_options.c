@@ -30,12 +30,14 @@ static const struct ws_option own[] = {
     {"require-kernels", 0, NULL, "exit 123 when the program succeeded but no kernel was seen"},
     {"target-processes", 0, "all|application-only", "application-only: children of the program are not followed"},
     {"idle", 0, NULL, "collect nothing until `warpsight ctl start`"},
+    {"yield", 0, NULL,
+     "let go of CUPTI when the program's own profiler (torch.profiler) starts: from then on nothing is collected"},
     {"profile-from-start", 0, "on|off", "off: collect nothing until the program calls cudaProfilerStart()"},
     {"verbose", 'v', NULL, "say what is set up"},
     {"model", 0, NULL,
      "no GPU: run the kernels on the CPU and predict their counters (program linked with -cudart shared)"},
 };
-enum { OUTPUT, EXPORT, FORCE, CSV, JSON, REQUIRE, PROCESSES, IDLE, FROM_START, VERBOSE, MODEL, OWN };
+enum { OUTPUT, EXPORT, FORCE, CSV, JSON, REQUIRE, PROCESSES, IDLE, YIELD, FROM_START, VERBOSE, MODEL, OWN };
 
 struct table {
     struct ws_option option[OWN + WS_RUN_SETTINGS + 1];
@@ -439,6 +441,9 @@ static int set_own(struct ws_run_options *o, int which, const char *value)
         if (strcmp(value, "all") != 0 && strcmp(value, "application-only") != 0)
             return REFUSE("--target-processes %s is not one of all|application-only", value);
         o->is_application_only = value[1] == 'p';
+        break;
+    case YIELD:
+        o->does_yield = true;
         break;
     case IDLE:
         return set_start(o, "idle");

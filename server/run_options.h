@@ -15,7 +15,7 @@ struct ws_run_options {
     const char *setting[WS_RUN_SETTINGS]; /* value given for a row of ws_setting_table, NULL = none; lent from argv */
     bool has_output;
     char output[WS_RUN_PATH_MAX]; /* -o, macros expanded, with its .wscap */
-    bool is_forced, is_csv, is_json, needs_kernels, is_verbose, is_model, is_application_only;
+    bool is_forced, is_csv, is_json, needs_kernels, is_verbose, does_yield, is_model, is_application_only;
     char name[WS_RUN_PATH_MAX]; /* --name, macros expanded */
     char **program;             /* its argv, NULL-ended; lent */
 };

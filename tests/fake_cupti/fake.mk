@@ -21,6 +21,10 @@ $(FAKE)/late.so: $(call fake_obj,late.c) $(FAKE)/libcuda.so.1
 	$(call msg,LD,$@)
 	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN' $^ -o $@
 
+$(FAKE)/own.so: $(call fake_obj,own.c) $(FAKE)/libcupti.so.13
+	$(call msg,LD,$@)
+	$(Q)$(CC) -shared $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN' $^ -o $@
+
 $(FAKE)/fake_app: $(call fake_obj,fake_app.c) $(FAKE)/libcuda.so.1
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN' $^ -o $@
@@ -33,6 +37,6 @@ $(FAKE)/lines: $(call fake_obj,lines.c) $(SERVER_LIB) $(COLLECTOR_LIB) $(ANALYZE
 	$(call msg,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) $^ $(SERVER_LIBS) -o $@
 
-TEST_EXTRA += $(if $(HAVE_CUPTI),$(FAKE)/libcuda.so.1 $(FAKE)/libcupti.so.13 $(FAKE)/libnvperf_host.so $(FAKE)/late.so $(FAKE)/fake_app $(FAKE)/dump $(FAKE)/lines)
+TEST_EXTRA += $(if $(HAVE_CUPTI),$(FAKE)/libcuda.so.1 $(FAKE)/libcupti.so.13 $(FAKE)/libnvperf_host.so $(FAKE)/late.so $(FAKE)/own.so $(FAKE)/fake_app $(FAKE)/dump $(FAKE)/lines)
 
--include $(patsubst %.o,%.d,$(call fake_obj,fake_cuda.c fake_cupti.c fake_nvperf.c late.c fake_app.c dump.c lines.c))
+-include $(patsubst %.o,%.d,$(call fake_obj,fake_cuda.c fake_cupti.c fake_nvperf.c late.c own.c fake_app.c dump.c lines.c))

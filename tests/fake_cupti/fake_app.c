@@ -468,6 +468,32 @@ static int stuck(const char *argument)
     return 0;
 }
 
+/* As PyTorch does it: a profiler of the program's own, in a library that is linked to CUPTI, starts in the middle. */
+static int own_profiler(const char *argument)
+{
+    char path[sizeof self_path + 16];
+    const char *slash = strrchr(self_path, '/');
+    int (*start)(void) = NULL;
+    struct program p;
+    void *library, *symbol;
+    (void)argument;
+    begin(&p);
+    for (int i = 0; i < 3; i++)
+        MUST(launch(&p, TRANSPOSE, NULL));
+    snprintf(path, sizeof path, "%.*s/own.so", slash ? (int)(slash - self_path) : 0, self_path);
+    library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    symbol = library ? dlsym(library, "own_profiler_start") : NULL;
+    memcpy(&start, &symbol, sizeof start);
+    if (!start)
+        return 6;
+    printf("own profiler: %d\n", start());
+    for (int i = 0; i < 5; i++)
+        MUST(launch(&p, REDUCE, NULL));
+    MUST(cuCtxSynchronize());
+    printf("%u kernels ran\n", atomic_load(&runs));
+    return 0;
+}
+
 static int bad_launch(const char *argument)
 {
     struct program p;
@@ -992,6 +1018,7 @@ static const struct mode modes[] = {
     {"mixed", mixed},
     {"collective", collective},
     {"stuck", stuck},
+    {"own-profiler", own_profiler},
     {"bad-launch", bad_launch},
     {"kill", killed},
     {"_exit", ends_at_once},

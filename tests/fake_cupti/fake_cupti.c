@@ -273,6 +273,22 @@ CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *out, CUpti_Callba
     return r;
 }
 
+static void check_kinds_off(void);
+
+CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle s)
+{
+    ENTER(cuptiUnsubscribe);
+    if (!s || s != atomic_load(&subscriber))
+        REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "cuptiUnsubscribe without a subscription");
+    for (size_t i = 0; i < CUPTI_DRIVER_TRACE_CBID_SIZE; i++)
+        atomic_store(&s->driver[i], false);
+    for (size_t i = 0; i < CUPTI_CBID_RESOURCE_SIZE; i++)
+        atomic_store(&s->resource[i], false);
+    check_kinds_off();
+    atomic_store(&subscriber, NULL);
+    return CUPTI_SUCCESS;
+}
+
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle s, CUpti_CallbackDomain domain,
                                          CUpti_CallbackId id)
 {
@@ -373,6 +389,13 @@ static struct {
     size_t dropped;
     bool has_reported_drop;
 } activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void check_kinds_off(void)
+{
+    for (size_t i = 0; i < CUPTI_ACTIVITY_KIND_COUNT; i++)
+        if (activity.is_enabled[i])
+            note("violation: unsubscribed with activity kind %zu on: its records would go to nobody", i);
+}
 
 CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                                     CUpti_BuffersCallbackCompleteFunc complete)

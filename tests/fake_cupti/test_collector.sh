@@ -201,6 +201,30 @@ done
 WARPSIGHT_REPLAY_TIMEOUT=1 FAKE_CUPTI_DELAY=cuptiRangeProfilerStart:300 profile basic
 claim "what is slow is not given up" '(.profile | length == 3) and ([.status[] | select(.code == "replay-hung")] == [])'
 
+# --- the program's own profiler ---
+
+"$fake/fake_app" own-profiler >"$scratch/plain.own" 2>/dev/null
+profile own-profiler
+claim "the program's own profiler is refused while we hold CUPTI" '(.kernel | length == 8)'
+grep -q '^own profiler: 39' "$scratch/out" && grep -q '^own profiler: 0' "$scratch/plain.own" && echo "PASS … and sees the refusal" || { echo "FAIL … and sees the refusal: $(head -1 "$scratch/out")"; failed=1; }
+# yielding MODE: as profile, with the library of run --yield
+yielding() {
+    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
+    LD_PRELOAD="$PWD/$B/libwarpsight.so:$PWD/$B/libwarpsight-yield.so" timeout -k 2 60 "$fake/fake_app" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    echo $? >"$scratch/status"
+    find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
+}
+for set in core,memory,stalls trace core,api; do
+    WARPSIGHT_SET=$set yielding own-profiler
+    claim "--yield ($set): what was before is there, nothing after, and it is told" '([.kernel[].name] | unique == ["_Z9transposePKfPf"]) and (.kernel | length == 3) and
+        any(.status[]; .code == "yielded" and (.message | contains("own.so"))) and any(.collection[]; .is_on == 0 and .reason == "yield") and (.bye | length == 1)'
+    cmp -s "$scratch/out" "$scratch/plain.own" && echo "PASS --yield ($set): the program's own profiler gets CUPTI" || { echo "FAIL --yield ($set): $(head -1 "$scratch/out")"; failed=1; }
+done
+yielding basic
+claim "--yield where nobody comes: everything is collected" '(.kernel | length == 6) and (.profile | length == 3)'
+WARPSIGHT_TIMELINE_METRICS=default yielding own-profiler
+claim "--yield while a sampler runs: not left, and told" 'any(.status[]; .code == "yield-failed")'
+
 # --- threads, contexts, devices ---
 
 for mode in auto kernel rotate; do
@@ -233,7 +257,7 @@ claim "killed: what was finished is there" '(.kernel | length == 6) and .bye == 
 
 "$fake/fake_app" basic 12 >"$scratch/plain.out" 2>"$scratch/plain.err"
 # Calls whose failure loses nothing worth telling (a text, an id, freeing things), or that have a fallback.
-quiet=" cuptiSubscribe cuptiGetCallbackName cuptiGetVersion cuptiGetResultString cuptiGetContextId cuptiGetStreamIdEx cuptiProfilerHostDeinitialize cuptiRangeProfilerDisable cuptiActivityGetNumDroppedRecords cuptiActivityDisable cuptiGetDeviceId cuptiProfilerHostGetMetricProperties cuptiActivityGetNextRecord cuptiDeviceGetChipName "
+quiet=" cuptiSubscribe cuptiUnsubscribe cuptiGetCallbackName cuptiGetVersion cuptiGetResultString cuptiGetContextId cuptiGetStreamIdEx cuptiProfilerHostDeinitialize cuptiRangeProfilerDisable cuptiActivityGetNumDroppedRecords cuptiActivityDisable cuptiGetDeviceId cuptiProfilerHostGetMetricProperties cuptiActivityGetNextRecord cuptiDeviceGetChipName "
 codes=(15 35 999) # not initialised, no rights, unknown; 39 would be another subscriber
 turn=0
 # Those of PM sampling: test_timeline.sh; of PC sampling: test_sampling.sh.

@@ -267,6 +267,10 @@ holds "another tool is injected: the report says which" 'any(.warnings[]; .code 
 FAKE_CUPTI_HOLDER=Kineto run "$app" basic 5
 report
 holds "another tool holds CUPTI: the report says which" 'any(.warnings[]; .message | contains("Kineto"))'
+run --yield --name yield "$app" own-profiler
+check "--yield: the program's own profiler gets CUPTI" "$([ $status = 0 ] && grep -q '^own profiler: 0$' "$scratch/out"; echo $?)"
+report yield
+holds "--yield: the report says what was lost" '[.kernels[] | [.name, .launches]] == [["transpose",3]] and any(.warnings[]; .code == "yielded" and (.message | contains("own.so")) and .remedy != "")'
 FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35 run "$app" basic 5
 check "no rights: the program runs" $([ $status = 5 ]; echo $?)
 report

@@ -98,5 +98,33 @@ nccl "all_reduce, world size 1" python3 "$here/torch_loop.py" reduce 300
 [ "$gpus" -ge 2 ] || say "- not run: all_reduce over two GPUs; this machine has $gpus"
 
 say
+say "## The program's own profiler"
+cat >"$work/own.py" <<'EOP'
+import torch
+x = torch.ones(1 << 20, device="cuda")
+for _ in range(3):
+    y = x * 2
+torch.cuda.synchronize()
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as p:
+    for _ in range(5):
+        y = x + 1
+    torch.cuda.synchronize()
+print("GPU events:", sum(e.device_type == torch.autograd.DeviceType.CUDA for e in p.events()) > 0)
+EOP
+python3 "$work/own.py" >"$work/plain" 2>"$work/e"
+for option in "" --yield; do
+    # shellcheck disable=SC2086  # no word or one
+    "$ws" run $option --name own python3 "$work/own.py" >"$work/with" 2>"$work/e"
+    status=$?
+    [ $status -eq 0 ]
+    check "torch.profiler under run ${option:-without --yield}: the program ends well" $? "plain: $(head -1 "$work/plain"); here: $(head -1 "$work/with")"
+    "$ws" report --json own >"$work/own.json"
+done
+head -n 1 "$work/with" | cmp -s "$work/plain" -
+check "--yield: torch.profiler has its GPU events" $?
+has "$work/own.json" "len(r['kernels']) >= 1 and any(w['code'] == 'yielded' for w in r['warnings'])"
+check "--yield: the kernels before it are there, and what was lost is said" $? "$(tell "$work/own.json" "[(k['function'][:40], k['launches']) for k in r['kernels']]")"
+
+say
 say "$failures checks failed."
 [ $failures -eq 0 ]
