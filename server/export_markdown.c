@@ -2,6 +2,7 @@
  * export_markdown.c: a summary for a pull request: the kernels that took most time, what to change, what to know.
  * Short on purpose; `report` has the rest. Foreign text never becomes markup. */
 #include "export.h"
+#include "kernel_source.h"
 
 #include "../analyzer/err.h"
 
@@ -96,6 +97,80 @@ static void put_kernels(FILE *out, const struct ws_session *s, struct ws_report 
     fputc('\n', out);
 }
 
+/* The line with most samples, if the code has lines. */
+static void put_hottest(FILE *out, const struct ws_kernel_source *source)
+{
+    struct ws_source_line *lines = NULL;
+    size_t count = 0;
+    char text[TEXT];
+    if (ws_kernel_source_lines(source, &lines, &count) == 0 && count > 0 && lines[0].file >= 0) {
+        const char *path = source->files[lines[0].file].path;
+        const char *slash = strrchr(path, '/');
+        char place[256];
+        ws_unit_format(text, sizeof text, ws_value_of((double)lines[0].all / (double)ws_samples_all(&source->total)),
+                       WS_UNIT_RATIO);
+        snprintf(place, sizeof place, "%.200s:%" PRIu32, slash ? slash + 1 : path, lines[0].line);
+        fprintf(out, "; %s at ", text);
+        put_code(out, place);
+    }
+    free(lines);
+}
+
+static void put_sampled(FILE *out, const struct ws_kernel *k)
+{
+    struct ws_stall_bar bar;
+    bool used[WS_STALL_COUNT] = {false};
+    char text[TEXT];
+    ws_stalls_of_samples(k->samples, &bar);
+    fputs("- ", out);
+    put_code(out, k->name.alias);
+    fprintf(out, ", %" PRIu64 " samples:", ws_samples_all(k->samples));
+    for (int n = 0; n < 3; n++) {
+        struct ws_stall stall;
+        int best = -1;
+        for (int i = 0; i < WS_STALL_COUNT; i++)
+            if (!used[i] && ws_has(bar.share[i]) && bar.share[i].number > 0 &&
+                (best < 0 || bar.share[i].number > bar.share[best].number))
+                best = i;
+        if (best < 0)
+            break;
+        used[best] = true;
+        ws_stalls_get((enum ws_stall_id)best, &stall);
+        ws_unit_format(text, sizeof text, bar.share[best], WS_UNIT_RATIO);
+        fprintf(out, "%s %s %s", n ? "," : "", stall.reason, text);
+    }
+}
+
+/* Another method than the counters of the table: in a list of its own. */
+static int put_samples(const struct ws_export *e)
+{
+    const struct ws_session *s = e->session;
+    bool any = false;
+    int err = 0;
+    for (size_t i = 0; err == 0 && i < s->kernel_count && i < KERNELS; i++) {
+        struct ws_kernel_source source;
+        bool is_shown = s->kernels[i].samples == NULL;
+        for (size_t k = 0; k < i && !is_shown; k++)
+            is_shown = s->kernels[k].samples == s->kernels[i].samples;
+        if (is_shown)
+            continue;
+        if (!any)
+            fputs("**Where warps waited** (PC samples: stall shares of each function, and its hottest line)\n\n",
+                  e->out);
+        any = true;
+        put_sampled(e->out, &s->kernels[i]);
+        err =
+            ws_kernel_source_load(e->store, s->row.id, s->kernels[i].row.id, s->kernels[i].row.mangled, false, &source);
+        if (err == 0)
+            put_hottest(e->out, &source);
+        ws_kernel_source_fini(&source);
+        fputc('\n', e->out);
+    }
+    if (any)
+        fputc('\n', e->out);
+    return err;
+}
+
 static int by_saving(const void *a, const void *b)
 {
     const struct advice *x = a;
@@ -186,7 +261,9 @@ int ws_export_markdown(const struct ws_export *e)
         return -WS_ENOMEM;
     put_head(e->out, e->session);
     put_kernels(e->out, e->session, report);
-    err = put_findings(e->out, e->session, report);
+    err = put_samples(e);
+    if (err == 0)
+        err = put_findings(e->out, e->session, report);
     put_warnings(e->out, e->session);
     free(report);
     return err;

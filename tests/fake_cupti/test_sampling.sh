@@ -148,6 +148,8 @@ check "a capture carries samples and code" $? "$(cat "$scratch/err")"
 check "and so does a database of one session" $? "$(cat "$scratch/err")"
 "$ws" export sampled --format pprof -o "$scratch/p.pb.gz" 2>"$scratch/err" && "$python" tests/flow/check_exports.py pprof "$scratch/p.pb.gz" >"$scratch/pprof" 2>&1
 check "pprof: samples by source line and reason" "$(grep -q 'pc_samples/count' "$scratch/pprof" && grep -q "^sample 0 0 200 transpose:19 <- fake_app {'stall': 'short_scoreboard'}" "$scratch/pprof"; echo $?)" "$(head -c 600 "$scratch/pprof")"
+"$ws" export sampled --format markdown >"$scratch/md" 2>"$scratch/err"
+check "markdown: a list of its own" "$(grep -qxF -e '- `transpose`, 400 samples: short_scoreboard 51.0 %, mio_throttle 23.5 %, long_scoreboard 15.3 %; 72.0 % at `sampled.cu:19`' "$scratch/md"; echo $?)" "$(grep -A 3 'PC samples' "$scratch/md")"
 "$ws" run --set trace --name plain "$app" basic >/dev/null 2>&1
 "$ws" report --source transpose plain >"$scratch/out" 2>"$scratch/err"
 check "a session without samples: one line, status 1" "$([ $? = 1 ] && grep -q "has no PC samples of 'transpose'" "$scratch/err" && [ ! -s "$scratch/out" ]; echo $?)"
