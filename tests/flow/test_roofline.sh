@@ -107,7 +107,8 @@ assert rings == len(above) + len({p["precision"] for p in above})
 PY
 result $? "the SVG has a mark for every point, labelled roofs, and a ring for every point above its roof"
 if command -v gnuplot >/dev/null; then
-    gnuplot a.gp >plot.svg 2>log && grep -q '<svg' plot.svg && [ ! -s log ]
+    # In the C locale it warns that it has no degree sign, and draws all the same.
+    LC_ALL=C.UTF-8 gnuplot a.gp >plot.svg 2>log && grep -q '<svg' plot.svg && [ ! -s log ]
     result $? "gnuplot draws the script"
 else
     echo "SKIP gnuplot draws the script (no gnuplot)"
