@@ -215,7 +215,7 @@ golden: test-build $(GOLDEN) ## rewrite the golden files of the tests; read the 
 # A tree that runs on another glibc Linux with nothing installed: every library that is not glibc's
 # lies in lib/. RPATH, not RUNPATH: libmicrohttpd's own needs (GnuTLS …) must be found there too.
 BUNDLE := $(B)/bundle
-GPU_PROGRAMS := $(addprefix $(B)/gpu-,cases calibrate calibrate.ptx)
+GPU_PROGRAMS := $(addprefix $(B)/gpu-,cases loop calibrate calibrate.ptx)
 GLIBC := linux-vdso|ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.so|libresolv\.so|libutil\.so
 .PHONY: bundle dist install deb pages
 bundle: all $(if $(NVCC),$(GPU_PROGRAMS)) ## relocatable tree build/bundle/: program, collector, kernels, libraries
