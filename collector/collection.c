@@ -16,6 +16,7 @@
 #include "counters.h"
 #include "cupti_api.h"
 #include "nvtx.h"
+#include "nvtx_filter.h"
 #include "perf_library.h"
 #include "plan.h"
 #include "sampling.h"
@@ -236,6 +237,28 @@ static void switch_off(const char *reason)
 
 /* --- who switches --- */
 
+/* An expression that is none fits nothing. */
+static void check_ranges(void)
+{
+    static struct ws_nvtx_filter filter; /* 50 KiB */
+    char why[128];
+    if (!*ws_settings.nvtx)
+        return;
+    if (ws_nvtx_filter_init(&filter, ws_settings.nvtx, why, sizeof why) != 0)
+        ws_spool_status_now("nvtx-invalid", 2, "See: warpsight run --help",
+                            "WARPSIGHT_NVTX_INCLUDE: %s: nothing is collected", why);
+    ws_nvtx_filter_fini(&filter);
+}
+
+/* The process ends; a report without a kernel must say why. */
+static void tell_of_ranges(void)
+{
+    const char *why = *ws_settings.nvtx ? ws_nvtx_silence() : "";
+    if (*why)
+        ws_spool_status_now("nvtx-silent", 1, "A plain NAME means the default domain; DOMAIN@NAME another one.",
+                            "--nvtx-include %.100s: %s: nothing was collected", ws_settings.nvtx, why);
+}
+
 void ws_collection_begin(void *subscriber, const struct ws_located *cupti)
 {
     bool waits_for_range = *ws_settings.nvtx && !ws_nvtx_is_open();
@@ -247,6 +270,7 @@ void ws_collection_begin(void *subscriber, const struct ws_located *cupti)
     collection.is_begun = true;
     if (ws_settings.start == WS_START_API)
         enable_profiler_callbacks();
+    check_ranges();
     collection.has_timeline = ws_timeline_start();
     collection.has_sampling = !ws_timeline_is_wanted() && ws_sampling_init() && enable_sampling_callbacks();
     if (collection.has_timeline || collection.has_sampling)
@@ -491,6 +515,8 @@ void ws_collection_tick(bool is_final)
 {
     enum ws_state state = ws_state_get();
     bool is_flushed;
+    if (is_final)
+        tell_of_ranges();
     pthread_mutex_lock(&collection.lock);
     if (collection.until_steady_ns != 0 && ws_steady_ns() >= collection.until_steady_ns) {
         collection.is_held = true;

@@ -84,7 +84,7 @@ struct stack {
 };
 
 static struct ws_nvtx_filter filter; /* constant once loaded */
-static atomic_bool is_loaded;
+static atomic_bool is_loaded, has_fitted;
 static atomic_uint open_ranges; /* threads whose stack fits, and start/end ranges that do */
 static atomic_uint_fast64_t last_id;
 static pthread_key_t stack_key;
@@ -94,13 +94,16 @@ bool ws_nvtx_is_open(void)
     return atomic_load(&open_ranges) > 0;
 }
 
-bool ws_nvtx_is_loaded(void)
+const char *ws_nvtx_silence(void)
 {
-    return atomic_load(&is_loaded);
+    if (!atomic_load(&is_loaded))
+        return "the program made no NVTX call, or another tool holds NVTX_INJECTION64_PATH";
+    return atomic_load(&has_fitted) ? "" : "no NVTX range of the program fits it";
 }
 
 static void opened(void)
 {
+    atomic_store(&has_fitted, true);
     if (atomic_fetch_add(&open_ranges, 1) == 0)
         ws_collection_range_changed();
 }
@@ -387,7 +390,7 @@ static void read_filter(void)
     static struct ws_settings settings; /* our own: NVTX may come before CUDA */
     char why[128];
     ws_settings_read(&settings);
-    /* A filter that is wrong fits nothing; the collector says so when it starts. */
+    /* A filter that is wrong fits nothing; ws_collection_begin() says so. */
     if (!settings.is_secure && ws_nvtx_filter_init(&filter, settings.nvtx, why, sizeof why) == 0 &&
         pthread_key_create(&stack_key, end_of_thread) == 0)
         atomic_store(&is_loaded, true);
@@ -410,7 +413,7 @@ int InitializeInjectionNvtx2(nvtx_get_table *get_table)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const struct nvtx_callbacks *callbacks = get_table(TABLE_CALLBACKS);
     (void)pthread_once(&once, read_filter);
-    if (!ws_nvtx_is_loaded() || !callbacks || callbacks->size < sizeof *callbacks)
+    if (!atomic_load(&is_loaded) || !callbacks || callbacks->size < sizeof *callbacks)
         return 0;
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++)
         put_hook(callbacks, &hooks[i]);

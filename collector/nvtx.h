@@ -10,7 +10,8 @@
 /* Whether a range is open now that --nvtx-include means, in any thread. */
 bool ws_nvtx_is_open(void);
 
-/* Whether NVTX has loaded us: the program has made an NVTX call. */
-bool ws_nvtx_is_loaded(void);
+/* With --nvtx-include and at the end of the process: why nothing was collected, if no range ever fitted; else "".
+ * A static text. */
+const char *ws_nvtx_silence(void);
 
 #endif

@@ -232,7 +232,13 @@ if "$app" | grep -qx nvtx; then
     profile nvtx WARPSIGHT_NVTX_INCLUDE='regex:^(in|wh)'
     claim "an expression" "($names) == [\"scale\",\"transpose\"]"
     profile nvtx WARPSIGHT_NVTX_INCLUDE=nothing
-    claim "a range that is never opened: nothing" ".kernel == [] and .profile == []"
+    claim "a range that is never opened: nothing, and why" '.kernel == [] and .profile == [] and any(.status[]; .code == "nvtx-silent" and (.message | contains("no NVTX range")))'
+    profile basic WARPSIGHT_NVTX_INCLUDE=step
+    claim "a program without NVTX: nothing, and why" '.kernel == [] and any(.status[]; .code == "nvtx-silent" and (.message | contains("no NVTX call")))'
+    profile nvtx WARPSIGHT_NVTX_INCLUDE=a@
+    claim "an expression that is none is told" '.kernel == [] and any(.status[]; .code == "nvtx-invalid")'
+    NVTX_INJECTION64_PATH=/nowhere/tool.so profile nvtx WARPSIGHT_NVTX_INCLUDE=step
+    claim "another tool's NVTX injection is left alone" '.kernel == [] and any(.status[]; .code == "nvtx-silent")'
     profile nvtx
     claim "without it NVTX is not touched" "(.kernel | length == 4) and .collection == []"
 fi

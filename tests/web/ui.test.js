@@ -415,6 +415,32 @@ test("a running session grows on screen, and stands still once it is touched", {
   await e.stop();
 });
 
+test("Live: a process is started for a time and stopped, and a refusal is said", { skip: real, timeout: 60000 }, async () => {
+  const e = await daemon({ own: true });
+  const page = await open(`${e.url}/live`);
+  const p = { agent: "d".repeat(32), pid: 4711, session: "s", name: "trainer", rank: "RANK=3", host: "h", exe: "/bin/x", state: "idle", reason: "setting", since: new Date(Date.now() - 5000).toISOString(), until: null };
+  const asked = [];
+  await page.route("**/api/v1/running", async (r) => {
+    if (r.request().method() === "GET") return r.fulfill({ json: { processes: [p] } });
+    asked.push({ body: r.request().postDataJSON(), header: r.request().headers()["x-warpsight"] });
+    if (asked.length === 3) return r.fulfill({ status: 422, json: { error: { code: "command_refused", message: "no such set", hint: "", request_id: "" } } });
+    Object.assign(p, asked.at(-1).body.do === "start" ? { state: "collecting", reason: "ctl" } : { state: "idle", reason: "ctl" });
+    return r.fulfill({ json: { answer: "ok", process: p } });
+  });
+  const row = page.locator('tr:has-text("4711")');
+  await row.waitFor();
+  assert.match(await row.textContent(), /3\s*trainer\s*idle/);
+  await page.locator('label:has-text("a start lasts") select').selectOption("10");
+  await page.getByRole("button", { name: "Start process 4711" }).click();
+  await page.getByRole("button", { name: "Stop process 4711" }).click();
+  await page.getByRole("button", { name: "Start process 4711" }).click();
+  await page.waitForSelector('[role="alert"]:has-text("no such set")');
+  assert.deepEqual(asked.map((a) => [a.body.agent, a.body.do, a.body.duration_ms, a.header]), [[p.agent, "start", 10000, "1"], [p.agent, "stop", undefined, "1"], [p.agent, "start", 10000, "1"]]);
+  assert.deepEqual(await violations(page), []);
+  await close(page);
+  await e.stop();
+});
+
 test("a report in one file opens from disk: overview, kernel, roofline, reference, without a daemon", { skip: real }, async () => {
   const e = await daemon({ own: true });
   const file = `${e.dir}/report.html`;
