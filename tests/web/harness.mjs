@@ -10,7 +10,7 @@ import { require } from "./bundle.mjs";
 const root = new URL("../../", import.meta.url).pathname;
 export const program = join(process.env.B ?? join(root, "build"), "warpsight");
 const scratch = process.env.SCRATCH ?? tmpdir();
-/** A synthetic session by tests/web/made_up.c: "" | "after" | "live" | "sampled". */
+/** A synthetic session by tests/web/made_up.c: "" | "after" | "live" | "rotated" | "sampled". */
 export function madeUp(kind = "") {
   const file = join(scratch, `made-up${kind}.wscap`);
   execFileSync(join(process.env.B ?? join(root, "build"), "web/made_up"), [file, ...(kind ? [kind] : [])]);

@@ -4,6 +4,7 @@
  * source = synthetic. It never becomes a file of the repository.
  *   made_up FILE [after]     `after`: the same program, one kernel mended, one gone, one launched in another shape
  *   made_up FILE live        no end: the process that started this one is said to run still
+ *   made_up FILE rotated     one kernel, counted by rotation, whose launches differ
  *   made_up FILE sampled     PC samples of one kernel, whose code is tests/fake_cupti/sampled.cubin */
 #include "../unit/capture.h"
 
@@ -401,14 +402,63 @@ static void put_samples(struct capture *c)
     }
 }
 
+/* Two passes, two rounds: instructions differ from launch to launch, requests do not. */
+static void put_rotated(struct capture *c)
+{
+    static const double values[] = {1000, 32, 2000, 32};
+    struct ws_rec_decision decision = {.name = 900,
+                                       .grid_x = 8,
+                                       .grid_y = 1,
+                                       .grid_z = 1,
+                                       .block_x = 256,
+                                       .block_y = 1,
+                                       .block_z = 1,
+                                       .mode = 1,
+                                       .reason = 5,
+                                       .passes = 2,
+                                       .footprint_bytes = 8100000000,
+                                       .predicted_ns = 24000000};
+    struct ws_rec_budget budget = {
+        .limit_ns = 10000000000, .spent_ns = 4100000000, .run_ns = 132000000000, .counted = 4};
+    put_text(c, 900, "_Z5sweepPf");
+    put_text(c, 901, "inst_executed");
+    put_text(c, 902, "gld_requests");
+    put_decision(c, &decision);
+    for (uint64_t i = 0; i < 4; i++) {
+        struct ws_rec_profile profile = {.profile = i + 1,
+                                         .name = 900,
+                                         .context = 1,
+                                         .stream = 7,
+                                         .correlation = i + 1,
+                                         .ordinal = i,
+                                         .grid_x = 8,
+                                         .grid_y = 1,
+                                         .grid_z = 1,
+                                         .block_x = 256,
+                                         .block_y = 1,
+                                         .block_z = 1,
+                                         .mode = 1,
+                                         .passes = 2,
+                                         .pass_index = (uint32_t)(i % 2),
+                                         .cost_ns = 24000000,
+                                         .started_ns = 1000000000 + (int64_t)i * 50000000};
+        struct ws_rec_metric metric = {.profile = i + 1, .key = 901 + (uint32_t)(i % 2), .value = values[i]};
+        put_profile(c, &profile);
+        put_metric(c, &metric);
+    }
+    put_budget(c, &budget);
+}
+
 int main(int argc, char **argv)
 {
+    bool is_rotated = argc == 3 && strcmp(argv[2], "rotated") == 0;
     bool is_sampled = argc == 3 && strcmp(argv[2], "sampled") == 0;
     bool is_after = argc == 3 && strcmp(argv[2], "after") == 0, is_live = argc == 3 && strcmp(argv[2], "live") == 0;
-    const char *agent = is_sampled ? "dddddddddddddddddddddddddddddddd"
-                        : is_live  ? "cccccccccccccccccccccccccccccccc"
-                        : is_after ? AGENT_B
-                                   : AGENT_A;
+    const char *agent = is_rotated   ? "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"
+                        : is_sampled ? "dddddddddddddddddddddddddddddddd"
+                        : is_live    ? "cccccccccccccccccccccccccccccccc"
+                        : is_after   ? AGENT_B
+                                     : AGENT_A;
     struct capture c = {0};
     struct ws_rec_context context = {.context = 1, .device = 0};
     struct ws_rec_status status = {.code = ws_text_of("clock-not-locked"),
@@ -418,15 +468,17 @@ int main(int argc, char **argv)
                                    .count = 3};
     struct ws_rec_loss loss = {.kind = ws_text_of("kernel"), .reason = ws_text_of("quota"), .count = 12};
     struct ws_rec_cost cost = {.what = ws_text_of("profile"), .count = 10, .total_ns = 84000000};
-    if (argc < 2 || (argc == 3 && !is_after && !is_live && !is_sampled) || argc > 3) {
-        fprintf(stderr, "usage: made_up FILE [after|live|sampled]\n");
+    if (argc < 2 || (argc == 3 && !is_after && !is_live && !is_sampled && !is_rotated) || argc > 3) {
+        fprintf(stderr, "usage: made_up FILE [after|live|rotated|sampled]\n");
         return 2;
     }
     capture_segment(&c, agent, 0);
     put_who(&c, agent, is_live);
     put_gpu(&c, 0, "GPU-00000000-1111-2222-3333-444444444444");
     put_context(&c, &context);
-    if (is_sampled)
+    if (is_rotated)
+        put_rotated(&c);
+    else if (is_sampled)
         put_samples(&c);
     else
         put_body(&c, is_after, is_live);

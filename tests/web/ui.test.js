@@ -749,6 +749,21 @@ async function holdOf(e, session, kernel) {
   return `${h.start[i] + 1000}-${h.end[i] - 1000}`;
 }
 
+test("a rotated kernel says so, and that its launches differ", { skip }, async () => {
+  const e = await daemon({ files: [madeUp("rotated")], own: true }), k = (await getJson(e, "/sessions/1/kernels")).kernels[0];
+  assert.deepEqual([k.varies, k.counting.mode, k.counting.reason], [["inst_executed"], "rotate", "footprint"]);
+  const page = await open(`${e.url}/sessions/1/kernels/${k.id}`);
+  await page.waitForSelector("#metrics tbody tr");
+  assert.equal(await page.innerText(".kernelhead .chip.varies"), "varies");
+  assert.match(await page.innerText("dl.facts"), /Counted\s+by rotation, 2 passes footprint/i);
+  assert.match(await page.innerText('#metrics tr:has-text("inst_executed")'), /1\.50.k\s+1.k.inst\s+2.k.inst\s+707.inst.varies/);
+  assert.doesNotMatch(await page.innerText('#metrics tr:has-text("gld_requests")'), /varies/);
+  await page.setViewportSize({ width: 390, height: 800 });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out of a narrow page");
+  if (process.env.WS_SHOT) await page.setViewportSize({ width: 1280, height: 900 }), await page.screenshot({ path: process.env.WS_SHOT });
+  await e.stop();
+});
+
 test("PC samples: source and SASS side by side, the same line marked in both, by keys and by click", { skip }, async () => {
   const e = await daemon({ files: [madeUp("sampled")], own: true }), k = (await getJson(e, "/sessions/1/kernels")).kernels[0].id;
   const page = await open(`${e.url}/sessions/1/kernels/${k}`);

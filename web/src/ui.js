@@ -159,6 +159,11 @@ export const noTip = () => { tip.value = null; };
 /** Beside the name of a kernel of which the model ran a part of the blocks. */
 export const Sampled = ({ s }) => s && html`<span class="chip sampled" title="Only so many blocks of the grid were modelled: every count is an estimate; the 95 % interval of the count that is known worst">≈ ${exact(s.blocks)} of ${exact(s.of)} blocks${s.interval ? html` ±\u202f${(100 * s.interval).toPrecision(2)}\u202f%` : ""}</span>`;
 
+/** Beside the name of a kernel whose launches did different work: a mean stands for none of them. */
+export const Varies = ({ keys }) => keys?.length > 0 && html`<span class="chip bad varies" title=${`Its launches differ by more than a tenth in ${keys.join(", ")}: what stands here are means`}>varies</span>`;
+/** How a kernel was counted, where the collector said so. */
+export const counted = (c) => c && html`<span title=${c.text + (c.footprint_bytes ? `; at most ${exact(c.footprint_bytes)} B in use` : "") + (c.budget_refused ? "; launches were left out for the budget" : "")}>${c.mode === "rotate" ? `by rotation, ${exact(c.passes)} passes` : c.mode === "replay" ? "by replay" : "not"}${c.mode === "replay" && !c.budget_refused ? "" : html` <span class="soft">${c.reason}</span>`}</span>`;
+
 export const rows = (list) => html`<dl class="rows">${list.filter(Boolean).map(([k, v]) => html`<dt>${k}</dt><dd>${v}</dd>`)}</dl>`;
 
 export function Severity({ level, gain, brief = false }) {

@@ -9,7 +9,7 @@ import { Limits, WhatIf, limitTitle } from "../charts/occupancy.js";
 import { Roofline } from "../charts/roofline.js";
 import { dims, exact, format, kib, opUnit, shortName } from "../format.js";
 import { embedded, go, query, setQuery } from "../router.js";
-import { ChartTools, Finding, Mark, Panel, Prose, Sampled, V, Why, copy, has, html, num, useWidth, when, whyText } from "../ui.js";
+import { ChartTools, Finding, Mark, Panel, Prose, Sampled, Varies, counted, V, Why, copy, has, html, num, useWidth, when, whyText } from "../ui.js";
 import { Table } from "../table.js";
 import { Twin } from "../twin.js";
 import { mainPrecision, rooted, verdict, without } from "../verdict.js";
@@ -131,6 +131,7 @@ function Raw({ k, cat, source }) {
     { key: "value", title: "Value", num: true, get: (r) => r.v },
     { key: "min", title: "Min", num: true, get: (r) => (has(r.v) && r.v.min !== undefined ? { value: r.v.min, unit: r.v.unit } : ""), render: (r) => (r.v.min !== undefined ? html`<${V} v=${r.v.min} unit=${r.v.unit} />` : "") },
     { key: "max", title: "Max", num: true, get: (r) => (has(r.v) && r.v.max !== undefined ? { value: r.v.max, unit: r.v.unit } : ""), render: (r) => (r.v.max !== undefined ? html`<${V} v=${r.v.max} unit=${r.v.unit} />` : "") },
+    { key: "deviation", title: "Deviation", num: true, get: (r) => (r.v.deviation !== undefined ? { value: r.v.deviation, unit: r.v.unit } : ""), render: (r) => (r.v.deviation !== undefined ? html`<${V} v=${r.v.deviation} unit=${r.v.unit} />${r.v.varies ? html` <span class="chip bad" title="from launch to launch by more than a tenth">varies</span>` : ""}` : "") },
     { key: "unit", title: "Unit", get: (r) => r.v.unit ?? r.m?.unit ?? "", render: (r) => html`<span class="soft">${r.v.unit ?? r.m?.unit ?? ""}</span>` },
     { key: "formula", title: "Made by", cls: "wide", get: (r) => r.m?.formula || r.m?.cupti || "", render: (r) => html`<code class="clip" title=${r.m?.formula || r.m?.cupti || ""}>${r.m?.formula || r.m?.cupti || r.m?.kind || ""}</code>` },
   ];
@@ -149,9 +150,9 @@ export function Kernel({ id, kid }) {
     const short = shortName(name);
     const cc = d.devices?.[0]?.cc;
     return html`<div class="page" data-freeze>
-      <div class="pagehead kernelhead"><h1 class="mono">${short}</h1><${Mark} source=${d.session.source} /><${Sampled} s=${k.sampled} /><button class="quiet" title=${name} onClick=${() => copy(name)}>copy name</button></div>
+      <div class="pagehead kernelhead"><h1 class="mono">${short}</h1><${Mark} source=${d.session.source} /><${Sampled} s=${k.sampled} /><${Varies} keys=${k.varies} /><button class="quiet" title=${name} onClick=${() => copy(name)}>copy name</button></div>
       ${name !== short && html`<p class="fullname mono">${name}</p>`}
-      <dl class="facts">${[["Grid", dims(k.grid)], ["Block", dims(k.block)], ["Registers", k.regs_per_thread ?? html`<span class="why">not known</span>`], ["Shared memory", html`<span class="num" title=${`${exact(k.static_smem_bytes ?? 0)} B static, ${exact(k.dynamic_smem_bytes ?? 0)} B dynamic, per block`}>${kib((k.static_smem_bytes ?? 0) + (k.dynamic_smem_bytes ?? 0))}</span>`], ["Launches", html`<${V} v=${k.launches} unit="1" />`], ["Mean", k.duration?.mean ? html`<${V} v=${k.duration.mean} unit="s" />` : html`<${Why} v=${k.metrics.duration ?? { why: "no time" }} />`], k.duration?.min && k.launches > 1 && ["Min to max", html`<${V} v=${k.duration.min} unit="s" /> to <${V} v=${k.duration.max} unit="s" />`], ["Total", k.duration?.total ? html`<${V} v=${k.duration.total} unit="s" />` : html`<span class="why">no time</span>`]].filter(Boolean).map(([t, v]) => html`<div key=${t}><dt>${t}</dt><dd>${v}</dd></div>`)}</dl>
+      <dl class="facts">${[["Grid", dims(k.grid)], ["Block", dims(k.block)], ["Registers", k.regs_per_thread ?? html`<span class="why">not known</span>`], ["Shared memory", html`<span class="num" title=${`${exact(k.static_smem_bytes ?? 0)} B static, ${exact(k.dynamic_smem_bytes ?? 0)} B dynamic, per block`}>${kib((k.static_smem_bytes ?? 0) + (k.dynamic_smem_bytes ?? 0))}</span>`], ["Launches", html`<${V} v=${k.launches} unit="1" />`], ["Mean", k.duration?.mean ? html`<${V} v=${k.duration.mean} unit="s" />` : html`<${Why} v=${k.metrics.duration ?? { why: "no time" }} />`], k.duration?.min && k.launches > 1 && ["Min to max", html`<${V} v=${k.duration.min} unit="s" /> to <${V} v=${k.duration.max} unit="s" />`], k.counting && ["Counted", counted(k.counting)], ["Total", k.duration?.total ? html`<${V} v=${k.duration.total} unit="s" />` : html`<span class="why">no time</span>`]].filter(Boolean).map(([t, v]) => html`<div key=${t}><dt>${t}</dt><dd>${v}</dd></div>`)}</dl>
       <${Verdict} id=${id} k=${k} cat=${cat} />
       <div class="two">
         <div class="main"><${Roof} k=${k} /><${Occupancy} k=${k} cc=${embedded ? null : cc} /><${Stalls} k=${k} cat=${cat} /><${Access} k=${k} /><${Source} id=${id} k=${k} source=${d.session.source} /><${Point} k=${k} id=${id} /></div>

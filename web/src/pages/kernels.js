@@ -5,7 +5,7 @@ import { catalogue, live, useApi } from "../api.js";
 import { dims, exact, isPercent, shortName } from "../format.js";
 import { RangeChip, keepRange, kernelsIn, range, useRange } from "../range.js";
 import { query, setQuery } from "../router.js";
-import { Loading, Sampled, Severity, html } from "../ui.js";
+import { Loading, Sampled, Varies, Severity, html } from "../ui.js";
 import { Table } from "../table.js";
 import { noKernel } from "./overview.js";
 
@@ -29,7 +29,7 @@ export function Kernels({ id }) {
   const total = useApi(`/sessions/${id}/kernels?sort=-duration&limit=1000&metrics=duration`).data;
   const sum = useMemo(() => (total && !total.next ? total.kernels.reduce((t, k) => t + (k.duration?.total ?? 0), 0) : null), [total]);
   const columns = useMemo(() => [
-    { key: "name", title: "Kernel", fixed: true, cls: "kname", get: (k) => k.demangled || k.name, render: (k) => html`<span class="mono" title=${k.demangled || k.name}>${shortName(k.demangled || k.name)}</span>${k.sampled ? html` <${Sampled} s=${k.sampled} />` : ""}` },
+    { key: "name", title: "Kernel", fixed: true, cls: "kname", get: (k) => k.demangled || k.name, render: (k) => html`<span class="mono" title=${k.demangled || k.name}>${shortName(k.demangled || k.name)}</span>${k.sampled ? html` <${Sampled} s=${k.sampled} />` : ""}${k.varies ? html` <${Varies} keys=${k.varies} />` : ""}` },
     ...(inTime ? [{ key: "inrange", title: "In range", label: "Time in the chosen range", hint: "Of a profiled launch the time that its counters say", unit: "s", num: true, bar: true, sort: false, fixed: true, get: (k) => inTime.get(k.id)?.duration.total ?? null }, { key: "launchesin", title: "Launches there", label: "Launches in the chosen range", unit: "1", num: true, sort: false, fixed: true, get: (k) => inTime.get(k.id)?.launches ?? null }] : []),
     { key: "duration", title: "Total", label: "Total time", hint: "All timed launches together", unit: "s", num: true, bar: true, get: (k) => k.duration?.total ?? null },
     ...(sum ? [{ key: "share", title: "Share", label: "Share of kernel time", hint: "Of the time of all kernels of the session", unit: "", num: true, sort: false, get: (k) => (k.duration?.total ?? 0) / sum }] : []),
