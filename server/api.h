@@ -118,6 +118,7 @@ ws_handler ws_api_time, ws_api_verify, ws_api_decode;
 ws_handler ws_api_processes, ws_api_running, ws_api_control;
 ws_handler ws_api_timeline, ws_api_timeline_data, ws_api_export;
 ws_handler ws_api_timeline_memory, ws_api_timeline_waits, ws_api_timeline_queue, ws_api_timeline_profiling;
+ws_handler ws_api_timeline_samples, ws_api_samples;
 ws_handler ws_api_compare, ws_api_occupancy, ws_api_access, ws_api_catalogue;
 
 #endif

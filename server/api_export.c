@@ -20,6 +20,7 @@ static const struct {
     {"json", "json", "application/json"},
     {"capture", "wscap", "application/octet-stream"},
     {"sqlite", "db", "application/vnd.sqlite3"},
+    {"samples-csv", "samples.csv", "text/csv"},
     {"roofline-csv", "roofline.csv", "text/csv"},
     {"roofline-json", "roofline.json", "application/json"},
     {"roofline-svg", "roofline.svg", "image/svg+xml"},

@@ -3,6 +3,7 @@
  * /healthz and the totals of /metrics are open to whoever may ask at all, so they name no session. */
 #include "api.h"
 #include "names.h"
+#include "pm_view.h"
 #include "version.h"
 
 #include "../analyzer/err.h"
@@ -311,10 +312,134 @@ static void kernel_totals(struct ws_call *call)
     free(t);
 }
 
+/* --- samples over time: the last second of them, of the newest session, with the labels of dcgm-exporter --- */
+
+enum { SAMPLES_ROWS = 64 };
+#define SAMPLES_NEW_NS 60000000000ll /* older ones say nothing of now */
+#define SAMPLES_SPAN_NS 1000000000ll
+
+struct sampled {
+    int64_t process_id;
+    uint32_t device;
+    size_t columns;
+    struct ws_pm_column column[WS_PM_COLUMNS];
+    struct ws_pm_stat at[WS_PM_COLUMNS];
+    char uuid[64], model[128], host[128];
+};
+struct samples {
+    struct ws_store *store;
+    struct sampled *rows; /* [SAMPLES_ROWS] */
+    size_t count;
+};
+
+static int add_samples(void *state, const struct ws_pm_chunk *chunk)
+{
+    struct sampled *s = state;
+    for (uint32_t i = 0; i < chunk->rows; i++) {
+        struct ws_pm_row row;
+        ws_pm_unpack(chunk, i, &row);
+        for (size_t k = 0; k < s->columns; k++)
+            ws_pm_stat_add(&s->at[k], ws_pm_shown(&s->column[k], &row, k), (double)(row.end_ns - row.start_ns));
+    }
+    return 0;
+}
+
+static int take_series(void *state, const struct ws_pm_series_row *row)
+{
+    struct samples *s = state;
+    struct sampled *at = &s->rows[s->count];
+    if (s->count == SAMPLES_ROWS || row->samples == 0 || row->to_ns < ws_daemon_now_ns() - SAMPLES_NEW_NS)
+        return 0;
+    s->count++;
+    *at = (struct sampled){.process_id = row->process_id, .device = row->device};
+    at->columns = ws_pm_columns(row->keys, at->column);
+    return ws_store_each_pm_samples(s->store, row, row->to_ns - SAMPLES_SPAN_NS, row->to_ns, add_samples, at);
+}
+
+static int name_gpu(void *state, const struct ws_device_row *row)
+{
+    struct sampled *s = state;
+    if (row->device.index == s->device) {
+        snprintf(s->uuid, sizeof s->uuid, "%s", row->uuid);
+        snprintf(s->model, sizeof s->model, "%s", row->device.name);
+    }
+    return 0;
+}
+
+static int name_host(void *state, const struct ws_process_row *row)
+{
+    struct samples *s = state;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->rows[i].process_id == row->id)
+            snprintf(s->rows[i].host, sizeof s->rows[i].host, "%s", row->host);
+    return 0;
+}
+
+static void sample_labels(FILE *out, const struct sampled *s)
+{
+    char number[32];
+    fputc('{', out);
+    snprintf(number, sizeof number, "%u", (unsigned)s->device);
+    label(out, "gpu", number);
+    fputc(',', out);
+    label(out, "UUID", s->uuid);
+    snprintf(number, sizeof number, "nvidia%u", (unsigned)s->device);
+    fputc(',', out);
+    label(out, "device", number);
+    fputc(',', out);
+    label(out, "modelName", s->model);
+    fputc(',', out);
+    label(out, "Hostname", s->host);
+    fputc('}', out);
+}
+
+/* One family a metric of the catalogue. */
+static void put_family(FILE *out, const struct samples *s, enum ws_pm_id id)
+{
+    const struct ws_pm_metric *m = ws_pm_get(id);
+    bool is_first = true;
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = 0; k < s->rows[i].columns; k++) {
+            const struct ws_pm_stat *stat = &s->rows[i].at[k];
+            const char *unit = m->unit == WS_UNIT_RATIO ? "ratio" : "bytes_per_second";
+            if (strcmp(s->rows[i].column[k].key, m->key) != 0 || stat->count == 0)
+                continue;
+            if (is_first)
+                fprintf(out,
+                        "# HELP warpsight_gpu_%s_%s %s Mean of the last second sampled.%s%s\n"
+                        "# TYPE warpsight_gpu_%s_%s gauge\n",
+                        m->key, unit, m->doc, *m->dcgm ? " As " : "", m->dcgm, m->key, unit);
+            is_first = false;
+            fprintf(out, "warpsight_gpu_%s_%s", m->key, unit);
+            sample_labels(out, &s->rows[i]);
+            fprintf(out, " %.9g\n", ws_pm_stat_mean(stat));
+        }
+}
+
+static void sample_gauges(struct ws_call *call)
+{
+    struct samples s = {.store = ws_call_store(call)};
+    int64_t id;
+    int err;
+    s.rows = calloc(SAMPLES_ROWS, sizeof *s.rows);
+    err = s.store && s.rows ? ws_store_find_session(s.store, NULL, &id) : -WS_ENOMEM;
+    if (err == 0)
+        err = ws_store_each_pm_series(s.store, id, take_series, &s);
+    if (err == 0 && s.count > 0)
+        err = ws_store_each_process(s.store, id, name_host, &s);
+    for (size_t i = 0; err == 0 && i < s.count; i++)
+        err = ws_store_each_process_device(s.store, s.rows[i].process_id, name_gpu, &s.rows[i]);
+    for (unsigned m = 0; err == 0 && m < WS_PM_COUNT; m++)
+        put_family(call->out, &s, (enum ws_pm_id)m);
+    free(s.rows);
+}
+
 void ws_api_metrics(struct ws_call *call)
 {
     call->type = "text/plain; version=0.0.4";
     process_totals(call->out, call->daemon);
     if (call->request->has_token)
         kernel_totals(call);
+    if (call->request->has_token)
+        sample_gauges(call);
 }

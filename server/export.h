@@ -44,6 +44,7 @@ ws_export_function ws_export_chrome_trace;
 ws_export_function ws_export_pprof;
 ws_export_function ws_export_capture;
 ws_export_function ws_export_sqlite;
+ws_export_function ws_export_samples_csv;
 ws_export_function ws_export_roofline_csv;
 ws_export_function ws_export_roofline_json;
 ws_export_function ws_export_roofline_svg;

@@ -8,10 +8,13 @@
  *   args     Kineto's names; "est. achieved occupancy %" is what it means by it, the theoretical one. Counters are
  *            means over the launches of the signature that were profiled
  *
+ *   samples over time (run --timeline-metrics) are counter tracks of the GPU, at most SAMPLES_MAX points each
+ *
  * Launches whose time nobody took (replayed ones) are left out and counted at the end. */
 #include "export.h"
 
 #include "../analyzer/err.h"
+#include "pm_view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -513,6 +516,40 @@ static void put_names(struct trace *t)
 
 /* --- all together --- */
 
+/* --- samples over time: counter tracks of the GPU --- */
+
+#define SAMPLES_MAX 8192 /* cells of a series: more are merged */
+
+static int put_counters(void *state, const struct ws_pm_series_row *row)
+{
+    struct trace *t = state;
+    struct ws_pm_column column[WS_PM_COLUMNS];
+    size_t columns = ws_pm_columns(row->keys, column);
+    const struct process *p = find_process(t, row->process_id);
+    uint32_t device = p ? device_of(p, row->device) : row->device;
+    struct ws_pm_view view;
+    int err = row->samples ? ws_pm_view_load(t->store, row, row->from_ns, row->to_ns, SAMPLES_MAX, &view) : -WS_ENOENT;
+    if (err != 0)
+        return err == -WS_ENOENT ? 0 : err;
+    for (size_t i = 0; i < view.count; i++)
+        for (size_t k = 0; k < columns; k++) {
+            const struct ws_pm_stat *s = &view.stats[i * columns + k];
+            struct ws_json j = {.out = t->out};
+            char number[32];
+            if (s->count == 0)
+                continue;
+            ws_number_text(ws_pm_stat_mean(s) * (column[k].unit == WS_UNIT_RATIO ? 100 : 1), number);
+            fprintf(t->out, ",\n{\"ph\":\"C\",\"name\":");
+            ws_json_text(&j, ws_pm_title(&column[k]));
+            fprintf(t->out, ",\"pid\":%u,\"args\":{\"%s\":%s}", device,
+                    column[k].unit == WS_UNIT_RATIO ? "%" : ws_unit_get(column[k].unit)->symbol, number);
+            put_time(t->out, "ts", view.cells[i].start_ns - t->base_ns);
+            fputs("}", t->out);
+        }
+    ws_pm_view_free(&view);
+    return 0;
+}
+
 static int least_start(void *state, const struct ws_activity_chunk *chunk)
 {
     int64_t *least = state;
@@ -544,6 +581,8 @@ static int write_trace(struct trace *t)
     err = ws_store_each_host_of(t->store, t->session->row.id, WS_REC_API, put_calls, t);
     if (err == 0)
         err = ws_store_each_activity(t->store, t->session->row.id, put_chunk, t);
+    if (err == 0)
+        err = ws_store_each_pm_series(t->store, t->session->row.id, put_counters, t);
     fprintf(t->out, "\n],\"launchesWithoutTime\":%" PRIu64 "}\n", t->untimed);
     return err;
 }

@@ -138,7 +138,7 @@ static int copy(struct ws_push *p, const char *columns, const char *text, size_t
 
 static bool has_schema(struct ws_push *p)
 {
-    PGresult *r = ws_pq.PQexec(p->connection, "SELECT version FROM warpsight.schema_version WHERE version >= 2");
+    PGresult *r = ws_pq.PQexec(p->connection, "SELECT version FROM warpsight.schema_version WHERE version >= 3");
     bool is_there = ws_pq.PQresultStatus(r) == PGRES_TUPLES_OK && ws_pq.PQntuples(r) > 0;
     ws_pq.PQclear(r);
     return is_there;
@@ -388,6 +388,8 @@ static int add(struct ws_push *p, struct ws_store *store, const struct item *ite
     struct batch *b = &p->batch;
     struct ws_session *session = NULL;
     int err = ws_report_load_kernels(store, item->id, &session);
+    if (err == 0)
+        err = ws_report_load_samples(store, session);
     if (err == 0)
         err = ws_push_put_session(b->stream, session, item->fingerprint, counted);
     else

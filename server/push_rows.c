@@ -251,6 +251,42 @@ static void put_samples(FILE *out, const struct ws_session *session, size_t kern
     }
 }
 
+/* A device while kernels ran (kernel 0), or a kernel while it alone ran; what has no value has no row. */
+static void put_sampled(FILE *out, const struct ws_session *s, size_t series, int64_t kernel, uint64_t samples,
+                        const struct ws_pm_stat *stats)
+{
+    const struct ws_pm_device *d = &s->pm->devices[series];
+    const char *uuid = "";
+    for (size_t i = 0; i < s->device_count; i++)
+        if (s->devices[i].id == d->device_id)
+            uuid = s->devices[i].uuid;
+    for (size_t k = 0; k < d->columns; k++) {
+        struct row r = {out, false};
+        if (stats[k].count == 0)
+            continue;
+        put_text(&r, s->row.token);
+        put_int(&r, (int64_t)series);
+        put_text(&r, uuid);
+        put_int(&r, kernel);
+        put_text(&r, d->column[k].key);
+        put_int(&r, (int64_t)samples);
+        put_value(&r, ws_value_of(ws_pm_stat_mean(&stats[k])));
+        put_value(&r, ws_value_of(stats[k].min));
+        put_value(&r, ws_value_of(stats[k].max));
+        put_text(&r, ws_unit_get(d->column[k].unit)->symbol);
+        end_row(&r);
+    }
+}
+
+static void put_pm_samples(FILE *out, const struct ws_session *s)
+{
+    const struct ws_pm_facts *f = s->pm;
+    for (size_t i = 0; f && i < f->count; i++)
+        put_sampled(out, s, i, 0, f->devices[i].busy_samples, f->devices[i].busy);
+    for (size_t i = 0; f && i < f->kernel_count; i++)
+        put_sampled(out, s, f->kernels[i].series, f->kernels[i].kernel_id, f->kernels[i].samples, f->kernels[i].at);
+}
+
 int ws_push_put_session(FILE *const table[WS_PUSH_TABLE_COUNT], const struct ws_session *session,
                         const char *fingerprint, struct ws_push_count *count)
 {
@@ -271,6 +307,7 @@ int ws_push_put_session(FILE *const table[WS_PUSH_TABLE_COUNT], const struct ws_
         put_samples(table[WS_PUSH_PC_SAMPLE], session, i);
         count->kernels++;
     }
+    put_pm_samples(table[WS_PUSH_SAMPLE], session);
     free(report);
     for (int i = 0; i < WS_PUSH_TABLE_COUNT; i++)
         if (ferror(table[i]))

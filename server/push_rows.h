@@ -19,7 +19,8 @@
     X(METRIC, "metric (token, kernel, key, value, unit)")                                                        \
     X(POINT, "point (token, kernel, prec, level, intensity, rate, roof, percent, bound)")                        \
     X(FINDING, "finding (token, kernel, rule, severity, gain, advice)")                                          \
-    X(PC_SAMPLE, "pc_sample (token, hash, reason, samples, not_issued)")
+    X(PC_SAMPLE, "pc_sample (token, hash, reason, samples, not_issued)")                                         \
+    X(SAMPLE, "sample (token, series, uuid, kernel, key, samples, mean, min, max, unit)")
 enum ws_push_table {
 #define WS_PUSH_ENUM(sym, columns) WS_PUSH_##sym,
     WS_PUSH_TABLES(WS_PUSH_ENUM)

@@ -102,6 +102,21 @@ CREATE TABLE IF NOT EXISTS warpsight.pc_sample (
     PRIMARY KEY (token, hash, reason)
 );
 
+-- Samples over time (run --timeline-metrics) of the whole GPU, in sum; since version 3.
+CREATE TABLE IF NOT EXISTS warpsight.sample (
+    token   TEXT NOT NULL REFERENCES warpsight.session (token) ON DELETE CASCADE,
+    series  INT NOT NULL,             -- of the session: one a process and device
+    uuid    TEXT NOT NULL,            -- of the device, '' = not known
+    kernel  BIGINT NOT NULL,          -- samples while it alone ran; 0 = while any kernel ran on the device
+    key     TEXT NOT NULL,            -- of `warpsight list timeline-metrics`, or a CUPTI name
+    samples BIGINT NOT NULL,
+    mean    DOUBLE PRECISION NOT NULL,
+    min     DOUBLE PRECISION NOT NULL,
+    max     DOUBLE PRECISION NOT NULL,
+    unit    TEXT NOT NULL,
+    PRIMARY KEY (token, series, kernel, key)
+);
+
 CREATE OR REPLACE VIEW warpsight.top_kernels AS
 SELECT k.hash, min(k.name) AS name, s.gpu, count(DISTINCT k.token) AS sessions, count(DISTINCT s.node) AS nodes,
        sum(k.launches) AS launches, sum(k.total_s) AS total_s, sum(k.total_s) / sum(k.launches) AS mean_s
@@ -121,4 +136,4 @@ FROM warpsight.finding f JOIN warpsight.kernel k ON k.token = f.token AND k.kern
 JOIN warpsight.session s ON s.token = f.token
 WHERE f.gain IS NOT NULL AND k.total_s IS NOT NULL GROUP BY f.rule, s.gpu;
 
-INSERT INTO warpsight.schema_version VALUES (2);
+INSERT INTO warpsight.schema_version VALUES (3);

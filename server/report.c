@@ -515,7 +515,7 @@ static int load_cost(void *state, const struct ws_cost_row *row)
 /* Work of the collector's own thread: the program does not wait for it. */
 static bool is_beside(const char *what)
 {
-    return strcmp(what, "flush") == 0 || strcmp(what, "sampling") == 0;
+    return strcmp(what, "flush") == 0 || strcmp(what, "sampling") == 0 || strcmp(what, "timeline") == 0;
 }
 
 static int warn_of_cost(struct loader *l, const struct costs *c)
@@ -592,7 +592,8 @@ static int warn_of_nothing(struct loader *l)
     if (s->kernel_count == 0)
         return add_warning(l, 1, "no-kernels", "no CUDA kernel was seen",
                            "Does the program get as far as its first launch? See also: warpsight doctor.", 1);
-    if (profiled == 0 && !has_warning(s, "counters-") && strcmp(s->row.source, "imported") != 0)
+    if (profiled == 0 && !has_warning(s, "counters-") && !has_warning(s, "timeline-mode") &&
+        strcmp(s->row.source, "imported") != 0)
         return add_warning(l, 0, "no-counters", "no launch got counters: only times and geometry are known",
                            "Leave out --set trace, --replay-mode none or a filter that fits no kernel.", 1);
     return 0;
@@ -720,6 +721,21 @@ static int load_ceilings(struct loader *l)
 /* --- the timeline --- */
 
 /* Rows that cannot be read leave their facts missing; the kernels are worth showing without them. */
+int ws_report_load_samples(struct ws_store *store, struct ws_session *session)
+{
+    struct ws_pm_facts samples;
+    int err = ws_pm_facts_load(store, session->row.id, &samples);
+    if (err != 0 || samples.count == 0)
+        return err;
+    session->pm = malloc(sizeof samples);
+    if (!session->pm) {
+        ws_pm_facts_free(&samples);
+        return -WS_ENOMEM;
+    }
+    *session->pm = samples;
+    return 0;
+}
+
 int ws_report_load_timeline(struct ws_store *store, struct ws_session *session)
 {
     struct ws_timeline_facts *facts = malloc(sizeof *facts);
@@ -733,7 +749,7 @@ int ws_report_load_timeline(struct ws_store *store, struct ws_session *session)
     ws_rules_run_timeline(facts, found);
     session->facts = facts;
     session->timeline = found;
-    return 0;
+    return ws_report_load_samples(store, session);
 }
 
 /* --- what cannot be --- */
@@ -912,6 +928,9 @@ void ws_report_free(struct ws_session *session)
     free(session->ceiling_origins);
     free(session->facts);
     free(session->timeline);
+    if (session->pm)
+        ws_pm_facts_free(session->pm);
+    free(session->pm);
     free(session->warnings);
     ws_arena_fini(&session->arena);
     free(session);

@@ -11,6 +11,7 @@
 #include "arena.h"
 #include "json.h"
 #include "names.h"
+#include "pm_facts.h"
 #include "store.h"
 
 /* One metric of one kernel over its profiled launches. */
@@ -106,6 +107,7 @@ struct ws_session {
     size_t warning_count;
     struct ws_timeline_facts *facts; /* of the session's busiest GPU */
     struct ws_findings *timeline;    /* of the rules that look at the whole session */
+    struct ws_pm_facts *pm;          /* over time, of the whole GPU; NULL: none were taken */
     double total_s;                  /* of all kernels that have a time */
     struct ws_pc_totals sampling;
     struct ws_counting_cost counting;
@@ -115,10 +117,12 @@ struct ws_session {
 /* Load a session. Free with ws_report_free (NULL is allowed).
  *   errors  -WS_ENOENT no such session; -WS_ENOMEM; of the store */
 int ws_report_load(struct ws_store *store, int64_t session_id, struct ws_session **out);
-/* The same in two steps: all but facts and timeline, which are NULL then, and what is missing. The second reads every
- * launch of the session; the first does not. */
+/* The same in two steps: all but facts, timeline and samples, which are NULL then, and what is missing. The second
+ * reads every launch of the session; the first does not. */
 int ws_report_load_kernels(struct ws_store *store, int64_t session_id, struct ws_session **out);
 int ws_report_load_timeline(struct ws_store *store, struct ws_session *session);
+/* The samples alone, into a session that was loaded by its kernels. */
+int ws_report_load_samples(struct ws_store *store, struct ws_session *session);
 void ws_report_free(struct ws_session *session);
 
 /* The CUDA driver that the session ran under, as cuDriverGetVersion; 0 = not known. */

@@ -605,6 +605,8 @@ int ws_report_json(const struct ws_session *session, struct ws_json *j)
     ws_json_key(j, "findings");
     ws_report_json_findings(j, session->timeline);
     put_skipped(j, session->timeline);
+    if (session->pm)
+        ws_pm_facts_json(j, session->pm);
     ws_json_end(j);
     free(report);
     return 0;

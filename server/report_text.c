@@ -11,6 +11,7 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -455,6 +456,88 @@ static void put_timeline(struct ws_arena *arena, const struct ws_text_out *t, co
     ws_text_put(t, WS_PLAIN, "\n");
 }
 
+/* --- samples over time --- */
+
+static void add_sampled(struct ws_table *table, double value, enum ws_unit unit)
+{
+    add_value(table, isfinite(value) ? ws_value_of(value) : ws_missing(WS_WHY_NOT_VALID, NULL), unit);
+}
+
+static void put_device_samples(const struct ws_text_out *t, const struct ws_pm_device *d)
+{
+    static const char *const titles[] = {"mean", "least", "greatest", "all the time", "while kernels ran"};
+    struct ws_table table;
+    char interval[TEXT];
+    ws_unit_format(interval, sizeof interval, ws_value_of((double)d->interval_ns * 1e-9), WS_UNIT_SECOND);
+    ws_text_printf(t, WS_PLAIN, "  GPU %u: %" PRIu64 " samples, one each %s%s; kernels ran in %" PRIu64 "\n", d->device,
+                   d->samples, interval, d->by_timer ? "" : " (an estimate)", d->busy_samples);
+    ws_table_init(&table, "rrrrl");
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        ws_table_add(&table, titles[i]);
+    for (size_t k = 0; k < d->columns; k++) {
+        const struct ws_pm_stat *busy = &d->busy[k];
+        add_sampled(&table, ws_pm_stat_mean(busy), d->column[k].unit);
+        add_sampled(&table, busy->count ? busy->min : (double)NAN, d->column[k].unit);
+        add_sampled(&table, busy->count ? busy->max : (double)NAN, d->column[k].unit);
+        add_sampled(&table, ws_pm_stat_mean(&d->all[k]), d->column[k].unit);
+        ws_table_add(&table, ws_pm_title(&d->column[k]));
+    }
+    ws_table_print(&table, t);
+}
+
+static const char *name_of(const struct ws_session *s, int64_t kernel_id)
+{
+    for (size_t i = 0; i < s->kernel_count; i++)
+        if (s->kernels[i].row.id == kernel_id)
+            return s->kernels[i].name.alias;
+    return NULL;
+}
+
+enum { SAMPLED_COLUMNS = 5, SAMPLED_KERNELS = 10 };
+
+/* The first columns of each kernel that has samples of its own; a filter may have taken kernels away. */
+static void put_kernel_samples(const struct ws_text_out *t, const struct ws_session *s, size_t series)
+{
+    const struct ws_pm_facts *f = s->pm;
+    const struct ws_pm_device *d = &f->devices[series];
+    size_t columns = d->columns < SAMPLED_COLUMNS ? d->columns : SAMPLED_COLUMNS;
+    size_t shown = 0;
+    struct ws_table table;
+    ws_table_init(&table, &"rrrrrrl"[SAMPLED_COLUMNS - columns]);
+    ws_table_add(&table, "samples");
+    for (size_t k = 0; k < columns; k++)
+        ws_table_add(&table, d->column[k].key);
+    ws_table_add(&table, "mean while only this kernel ran");
+    for (size_t i = 0; i < f->kernel_count && shown < SAMPLED_KERNELS; i++) {
+        const struct ws_pm_kernel *kernel = &f->kernels[i];
+        const char *name = kernel->series == series ? name_of(s, kernel->kernel_id) : NULL;
+        if (!name)
+            continue;
+        shown++;
+        ws_table_printf(&table, "%" PRIu64, kernel->samples);
+        for (size_t k = 0; k < columns; k++)
+            add_sampled(&table, ws_pm_stat_mean(&kernel->at[k]), d->column[k].unit);
+        ws_table_add(&table, name);
+    }
+    if (shown > 0)
+        ws_table_print(&table, t);
+    else
+        ws_arena_fini(&table.arena);
+}
+
+static void put_pm_samples(const struct ws_text_out *t, const struct ws_session *s)
+{
+    if (!s->pm)
+        return;
+    ws_text_put(t, WS_BOLD, "Samples over time");
+    ws_text_put(t, WS_DIM, "  of the whole GPU, whatever ran on it; not counters of a kernel\n");
+    for (size_t i = 0; i < s->pm->count; i++) {
+        put_device_samples(t, &s->pm->devices[i]);
+        put_kernel_samples(t, s, i);
+        ws_text_put(t, WS_PLAIN, "\n");
+    }
+}
+
 static void put_all_metrics(const struct page *p)
 {
     struct ws_table table;
@@ -603,6 +686,7 @@ int ws_report_text(const struct ws_session *session, const struct ws_text_option
             ws_text_put(&t, WS_PLAIN, "\n");
         }
         put_timeline(&arena, &t, session->timeline);
+        put_pm_samples(&t, session);
         for (size_t i = 0; i < session->kernel_count; i++) {
             struct page page = {&t, &arena, &session->kernels[i], report};
             if (i >= details && session->kernels[i].profiled == 0)

@@ -98,7 +98,7 @@ static const struct fake_kernel kernels[] = {
     {"_Z9transposePKfPf", 24, 4096, 0, 20000, 0, count_run, transpose_counts},
     {"_Z5scaleIfEvPT_", 32, 0, 8, 5000, 1, count_run, scale_counts},
     {"_Z6reducePKfPf", 40, 1024, 0, 15000, 2, count_run, reduce_counts},
-    {"_Z10long_runnerPf", 16, 0, 0, 40000000, 1, count_run, reduce_counts},
+    {"_Z11long_runnerPf", 16, 0, 0, 40000000, 1, count_run, reduce_counts},
     {"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLP11ncclDevComm", 96, 0, 0, 30000, 0, count_run, NULL},
 };
 

@@ -46,4 +46,20 @@ report=$("$W" report --json | jq -r '.kernels | max_by(.duration.total) | .deman
 [ -n "$slowest" ] && [ "$slowest" = "$report" ] && ok "the slowest kernel is the report's" || bad "the slowest kernel is the report's" "$slowest, not $report"
 [ "$(query 'count(warpsight_kernel_launches_total{gpu="0", UUID=~"GPU-.+", device=~"nvidia[0-9]+"})')" = "$("$W" report --json | jq '.kernels | length')" ] &&
     ok "every kernel has dcgm's labels gpu, UUID, device" || bad "every kernel has dcgm's labels gpu, UUID, device" "$(query 'count(warpsight_kernel_launches_total)')"
+
+# Samples over time of a program that runs: on the fake driver, where that was built.
+fake=$PWD/${B:-build}/fake
+if [ -x "$fake/fake_app" ] && [ -f "${B:-build}/libwarpsight-cupti.so" ]; then
+    ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0" WARPSIGHT_CUPTI=$fake WARPSIGHT_TIMELINE_METRICS=default \
+        LD_PRELOAD="$PWD/${B:-build}/libwarpsight.so" "$fake/fake_app" long 600 >/dev/null 2>&1 & pids+=($!)
+    sampled='warpsight_gpu_sm_active_ratio{gpu="0", UUID=~"GPU-.+", device="nvidia0", modelName="Fake GPU 0", Hostname=~".+"}'
+    for _ in $(seq 300); do [ -n "$(query "$sampled")" ] && break; sleep 0.1; done
+    [ "$(query "$sampled > bool 0.2 and $sampled < bool 0.8")" = 1 ] && ok "samples of the GPU carry the labels of dcgm-exporter" || bad "samples of the GPU carry the labels of dcgm-exporter" "$(query "$sampled")"
+    [ "$(query 'warpsight_gpu_pcie_read_bytes_per_second')" = 4096000 ] && ok "rates are bytes a second" || bad "rates are bytes a second" "$(query 'warpsight_gpu_pcie_read_bytes_per_second')"
+    curl -s -H "Authorization: Bearer $token" "http://$address/metrics" | promtool check metrics >"$scratch/check" 2>&1
+    grep -v "label names should be written in 'snake_case'" "$scratch/check" >"$scratch/left" || [ $? = 1 ] # dcgm-exporter's: modelName
+    [ ! -s "$scratch/left" ] && ok "promtool has nothing to say to them" || bad "promtool has nothing to say to them" "$(head -3 "$scratch/left")"
+else
+    echo "SKIP samples of the GPU: no CUPTI headers, so there is no collector library"
+fi
 exit $status

@@ -65,6 +65,21 @@ value=$(WARPSIGHT_DB="$scratch/base" "$W" report --json | jq '.kernels[] | selec
 [ "$(sql "SELECT value FROM warpsight.metric WHERE key = 'gld_sectors_per_request'")" = "$value" ] && ok "a metric is the report's" || bad "a metric is the report's" "$value"
 [ "$(sql "SELECT count(*) FROM warpsight.kernel WHERE name LIKE '<script>%'")" = 1 ] && ok "a hostile name is only text" || bad "a hostile name is only text" "$(sql "SELECT name FROM warpsight.kernel")"
 
+# Samples over time: the sums of the report; and tables of an older WarpSight get the one that they lack.
+fake=$PWD/$B/fake
+if [ -x "$fake/fake_app" ] && [ -f "$B/libwarpsight-cupti.so" ]; then
+    sql "DROP TABLE warpsight.sample; DELETE FROM warpsight.schema_version; INSERT INTO warpsight.schema_version VALUES (1)"
+    export WARPSIGHT_DB="$scratch/sampled"
+    ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0" WARPSIGHT_CUPTI=$fake \
+        "$W" run --timeline-metrics sm_active,pcie_read "$fake/fake_app" long 2 >"$scratch/out" 2>"$scratch/err" && "$W" push "$url" >"$scratch/out" 2>"$scratch/err"
+    want=$("$W" report --json | jq -r '.samples | (.series[0] | "\(.busy_samples) \(.metrics[0].busy.mean * 1e6 | round)"), (.kernels[0] | "\(.samples) \(.mean.sm_active * 1e6 | round)")' | tr '\n' ';')
+    got=$(sql "SELECT samples || ' ' || round(mean * 1e6)::text FROM warpsight.sample WHERE key = 'sm_active' ORDER BY kernel" | tr '\n' ';')
+    [ -n "$want" ] && [ "$want" = "$got" ] && [ "$(sql "SELECT count(*) FROM warpsight.sample WHERE unit = 'B/s'")" = 2 ] && ok "samples over time are the report's, also in older tables" || bad "samples over time are the report's, also in older tables" "$want, not $got $(cat "$scratch/err")"
+    sql "DELETE FROM warpsight.session WHERE exe LIKE '%fake_app'"
+    [ "$(sql "SELECT count(*) FROM warpsight.sample")" = 0 ] && ok "samples go with their session" || bad "samples go with their session" "$(sql "SELECT count(*) FROM warpsight.sample")"
+    unset WARPSIGHT_DB
+fi
+
 # Node 1 is killed as soon as its first rows are there; the others go on at once.
 push 1 & victim=$!
 for _ in $(seq 400); do [ "$(sql "SELECT count(*) FROM warpsight.session WHERE node = 'node-1'")" -gt 0 ] && break; sleep 0.01; done
@@ -101,6 +116,7 @@ python3 - docs/fleet.md >"$scratch/queries" <<'PY'
 import re, sys
 for q in re.findall(r"```sql\n(.*?)```", open(sys.argv[1]).read(), re.S): print(" ".join(q.split()))
 PY
+sql "INSERT INTO warpsight.sample SELECT token, 0, 'GPU-0', 0, 'sm_active', 10, 0.2, 0, 1, '' FROM warpsight.session LIMIT 1"
 sql "UPDATE warpsight.session SET started = now()"
 sql "UPDATE warpsight.session SET started = now() - INTERVAL '1 year' WHERE note = 'after the fix'"
 [ "$(wc -l <"$scratch/queries")" -ge 6 ] && while read -r q; do

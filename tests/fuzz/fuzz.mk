@@ -12,7 +12,7 @@ fuzz_obj = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(1))
 FUZZ_PARTS := $(ANALYZER_SRC) $(RULE_SRC) collector/steady.c collector/wire.c collector/budget.c collector/plan.c collector/settings.c collector/model/fatbin.c collector/model/exe.c $(addprefix server/,arena.c capture_writer.c cli.c dbfile.c export_capture.c export_csv.c \
 	csv.c csv_reader.c export_json.c export_roofline_csv.c export_roofline_gnuplot.c export_roofline_svg.c export_sqlite.c frames.c import_ncu.c import_nsys.c \
 	import_writer.c ingest.c json.c log.c ncu.c ncu_units.c sha256.c \
-	names.c paths.c progress.c report.c report_json.c report_text.c roof_dots.c line_table.c sass.c tool.c store.c text.c collected.c timeline_facts.c utf8.c work_order.c xml.c)
+	names.c paths.c pm_facts.c pm_view.c progress.c report.c report_json.c report_text.c roof_dots.c line_table.c sass.c tool.c store.c text.c collected.c timeline_facts.c utf8.c work_order.c xml.c)
 
 $(B)/fuzz/obj/%.o: %.c | $(GENERATED)
 	$(call msg,FUZZCC,$<)

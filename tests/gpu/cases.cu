@@ -7,6 +7,8 @@
 //   graph N        a captured graph of 10 nodes, launched N times
 //   streams N      4 threads, a stream each, N launches each, cudaLaunchKernelEx and <<<>>> mixed
 //   devices N      a thread a device, N launches in its primary context and N in a context of its own
+//   phases N       N times: 50 ms of arithmetic on every SM, 20 ms of rest, 50 sums of two vectors of 2^28 floats in one
+//                  kernel (each sum reads 2^31 bytes and writes 2^30), 20 ms of rest
 //   status N       exits with status N after one launch
 #include <chrono>
 #include <cstdio>
@@ -88,6 +90,56 @@ static int hog(int gb, int ms)
         CHECK(cudaFree(p));
         std::this_thread::sleep_for(std::chrono::milliseconds(ms));
     }
+}
+
+__device__ unsigned long long nanoseconds()
+{
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+    return t;
+}
+
+__global__ void burn(float *x, unsigned long long ns)
+{
+    unsigned long long until = nanoseconds() + ns;
+    float v = x[threadIdx.x];
+    while (nanoseconds() < until)
+        for (int i = 0; i < 256; i++)
+            v = v * 0.999f + 0.5f;
+    x[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
+
+__global__ void stream_add(const float4 *a, const float4 *b, float4 *c, size_t n, int times)
+{
+    size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (int k = 0; k < times; k++)
+        for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += stride) {
+            float4 u = a[i], v = b[i];
+            c[i] = make_float4(u.x + v.x, u.y + v.y, u.z + v.z, u.w + v.w + (float)k);
+        }
+}
+
+static void rest()
+{
+    CHECK(cudaDeviceSynchronize());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+static int phases(int n)
+{
+    const size_t floats = (size_t)1 << 28;
+    float *x = fresh((size_t)132 * 8 * 256 * sizeof(float));
+    float *a = fresh(floats * 4), *b = fresh(floats * 4), *c = fresh(floats * 4);
+    rest();
+    for (int i = 0; i < n; i++) {
+        burn<<<132 * 8, 256>>>(x, 50000000ull);
+        rest();
+        stream_add<<<132 * 8, 256>>>(reinterpret_cast<float4 *>(a), reinterpret_cast<float4 *>(b),
+                                     reinterpret_cast<float4 *>(c), floats / 4, 50);
+        rest();
+    }
+    CHECK(cudaGetLastError());
+    return finish("phases", c);
 }
 
 static int graph(int n)
@@ -204,10 +256,12 @@ int main(int argc, char **argv)
         return streams(n);
     if (!std::strcmp(what, "devices"))
         return devices(n);
+    if (!std::strcmp(what, "phases"))
+        return phases(n);
     if (!std::strcmp(what, "status")) {
         launches(1);
         return n;
     }
-    std::fprintf(stderr, "usage: cases launches N | big GB [N] | hog GB MS | graph N | streams N | devices N | status N\n");
+    std::fprintf(stderr, "usage: cases launches N | big GB [N] | hog GB MS | graph N | streams N | devices N | phases N | status N\n");
     return 2;
 }

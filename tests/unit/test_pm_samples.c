@@ -2,6 +2,7 @@
  * test_pm_samples.c: samples over time from the wire into the database and back: whole, damaged, hostile. */
 #include "../../analyzer/err.h"
 #include "../../server/frames.h"
+#include "../../server/pm_facts.h"
 #include "../../server/store.h"
 #include "capture.h"
 #include "test.h"
@@ -221,4 +222,119 @@ TEST(a_damaged_blob_is_an_error_and_no_crash)
     CHECK_INT(ws_store_each_pm_samples(store, &wider, INT64_MIN, INT64_MAX, add_chunk, &s), -WS_ECORRUPT);
     ws_store_close(store);
     free(c.bytes);
+}
+
+TEST(a_range_becomes_cells_with_mean_least_and_greatest)
+{
+    const size_t C3 = 6, C9 = 18; /* columns of cells 3 and 9 */
+    struct capture c = begin();
+    struct sum s = {.samples = 0};
+    struct ws_pm_view v;
+    put_series(&c, 1, "sm_active,pcie_read");
+    put_samples(&c, 1, START, 100, 2);
+    CHECK_INT(feed(&c), 0);
+    CHECK_INT(ws_store_each_pm_series(store, session, take_series, &s), 0);
+    s.series.keys = s.keys;
+    CHECK_INT(ws_pm_view_load(store, &s.series, START, START + 100000000, 10, &v), 0);
+    CHECK_INT((int)v.count, 10);
+    CHECK_INT((int)v.samples, 100);
+    CHECK(v.cells[3].start_ns == START + 30000000 && v.cells[3].end_ns == START + 40000000);
+    CHECK(v.stats[C3].min == 30 && v.stats[C3].max == 39);
+    CHECK_NEAR(ws_pm_stat_mean(&v.stats[C3]), 34.5, 1e-9);
+    /* A count is a rate: 0.01 more than i bytes in a millisecond; the first of the ten has none. */
+    CHECK_INT((int)v.stats[C3 + 1].count, 9);
+    CHECK_NEAR(v.stats[C3 + 1].min, 31010, 0.1);
+    ws_pm_view_free(&v);
+    /* More cells than samples: a sample each, nothing between. */
+    CHECK_INT(ws_pm_view_load(store, &s.series, START + 10000000, START + 20000000, 8192, &v), 0);
+    CHECK_INT((int)v.count, 10);
+    CHECK(v.stats[0].min == 10 && v.stats[C9].max == 19);
+    ws_pm_view_free(&v);
+    CHECK_INT(ws_pm_view_load(store, &s.series, START + 500000000, START + 500000000, 100, &v), 0);
+    CHECK_INT((int)v.count, 0);
+    ws_pm_view_free(&v);
+    ws_store_close(store);
+    free(c.bytes);
+}
+
+/* One kernel from 10 to 20 ms, another from 30 to 50, and a third over the second's last 10. */
+static void put_kernels(struct capture *c)
+{
+    static const int64_t runs[][3] = {{1, 10, 20}, {2, 30, 50}, {3, 40, 60}};
+    put_text(c, 1, "first");
+    put_text(c, 2, "second");
+    put_text(c, 3, "third");
+    for (size_t i = 0; i < 3; i++)
+        put_launch(c, (uint32_t)runs[i][0], 1, START + runs[i][1] * 1000000, START + runs[i][2] * 1000000);
+}
+
+TEST(a_kernel_gets_the_samples_during_which_it_alone_ran)
+{
+    struct capture c = begin();
+    struct ws_pm_facts f;
+    put_kernels(&c);
+    put_series(&c, 1, "sm_active,l2_hit_rate");
+    put_samples(&c, 1, START, 100, 2);
+    CHECK_INT(feed(&c), 0);
+    CHECK_INT(ws_pm_facts_load(store, session, &f), 0);
+    CHECK_INT((int)f.count, 1);
+    CHECK(f.devices[0].is_joined);
+    CHECK_INT((int)f.devices[0].busy_samples, 10 + 30);
+    CHECK_NEAR(ws_pm_stat_mean(&f.devices[0].all[0]), 49.5, 1e-9);
+    CHECK(f.devices[0].busy[0].min == 10 && f.devices[0].busy[0].max == 59);
+    CHECK_INT((int)f.kernel_count, 3);
+    for (size_t i = 0; i < f.kernel_count; i++)
+        CHECK_INT((int)f.kernels[i].samples, 10);
+    CHECK_NEAR(ws_pm_stat_mean(&f.kernels[0].at[0]), 14.5, 1e-9); /* first: 10 … 19 */
+    CHECK_NEAR(ws_pm_stat_mean(&f.kernels[1].at[0]), 34.5, 1e-9); /* second, before the third came */
+    CHECK_NEAR(ws_pm_stat_mean(&f.kernels[2].at[0]), 54.5, 1e-9); /* third, after the second had gone */
+    CHECK_INT((int)f.kernels[0].at[1].count, 9);
+    ws_pm_facts_free(&f);
+    ws_store_close(store);
+    free(c.bytes);
+}
+
+TEST(a_kernel_shorter_than_a_sample_gets_none)
+{
+    struct capture c = begin();
+    struct ws_pm_facts f;
+    put_text(&c, 1, "short");
+    for (int64_t i = 0; i < 50; i++)
+        put_launch(&c, 1, 1, START + i * 1000000 + 400000, START + i * 1000000 + 600000);
+    put_series(&c, 1, "sm_active,l2_hit_rate");
+    put_samples(&c, 1, START, 100, 2);
+    CHECK_INT(feed(&c), 0);
+    CHECK_INT(ws_pm_facts_load(store, session, &f), 0);
+    CHECK_INT((int)f.devices[0].busy_samples, 50);
+    CHECK_INT((int)f.kernel_count, 0);
+    ws_pm_facts_free(&f);
+    ws_store_close(store);
+    free(c.bytes);
+}
+
+TEST(a_session_without_samples_has_none)
+{
+    struct capture c = begin();
+    struct ws_pm_facts f;
+    put_kernels(&c);
+    CHECK_INT(feed(&c), 0);
+    CHECK_INT(ws_pm_facts_load(store, session, &f), 0);
+    CHECK_INT((int)f.count, 0);
+    ws_pm_facts_free(&f);
+    ws_store_close(store);
+    free(c.bytes);
+}
+
+TEST(columns_are_told_by_the_catalogue_or_by_their_name)
+{
+    struct ws_pm_column col[WS_PM_COLUMNS];
+    CHECK_INT((int)ws_pm_columns("sm_active,pcie_read,sm__inst.sum,x__y.avg.pct_of_z", col), 4);
+    CHECK_STR(ws_pm_title(&col[0]), "SM active");
+    CHECK_INT(col[1].unit, WS_UNIT_BYTE_PER_SECOND);
+    CHECK_INT(col[1].how, WS_PM_SUM);
+    CHECK_STR(ws_pm_title(&col[2]), "sm__inst.sum");
+    CHECK_INT(col[2].unit, WS_UNIT_NUMBER);
+    CHECK_INT(col[3].unit, WS_UNIT_RATIO);
+    CHECK_INT((int)ws_pm_columns("a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r", col), WS_PM_COLUMNS);
+    CHECK_INT((int)ws_pm_columns("", col), 1);
 }

@@ -8,6 +8,8 @@
  *   made_up FILE sampled     PC samples of one kernel, whose code is tests/fake_cupti/sampled.cubin */
 #include "../unit/capture.h"
 
+#include <math.h>
+
 enum { KEYS_MAX = 64 };
 
 struct made {
@@ -288,6 +290,29 @@ static void put_round(struct capture *c, unsigned round, int64_t at)
     put_sync(c, &host);
 }
 
+/* A live one is sampled, too, a millisecond each: a share that rises and falls, a rate, and one that is not always
+ * there. */
+static void put_sampled(struct capture *c, int64_t from_ns)
+{
+    enum { N = 300, COLUMNS = 3 };
+    static uint8_t data[N * (8 + 4 * COLUMNS)];
+    struct ws_rec_pm_series series = {.series = 1,
+                                      .interval_ns = 1000000,
+                                      .trigger = 1,
+                                      .keys = ws_text_of("sm_active,pcie_read,l2_hit_rate"),
+                                      .cupti = ws_text_of("a,b,c")};
+    struct ws_rec_pm_samples samples = {
+        .series = 1, .first_ns = from_ns, .samples = N, .data = ws_text_n((char *)data, sizeof data)};
+    for (unsigned i = 0; i < N; i++) {
+        const uint32_t times[2] = {i * 1000000, 1000000};
+        const float values[COLUMNS] = {(float)(i % 100) / 100, 1000, i % 20 < 10 ? 0.75F : (float)NAN};
+        memcpy(data + (size_t)i * (8 + 4 * COLUMNS), times, 8);
+        memcpy(data + (size_t)i * (8 + 4 * COLUMNS) + 8, values, sizeof values);
+    }
+    put_pm_series(c, &series);
+    put_pm_samples(c, &samples);
+}
+
 static void put_body(struct capture *c, bool is_after, bool is_live)
 {
     int64_t at = 1500000000;
@@ -295,6 +320,8 @@ static void put_body(struct capture *c, bool is_after, bool is_live)
     for (size_t i = 0; i < MADE; i++)
         put_text(c, (uint32_t)(100 + i), made[i].name);
     put_text(c, CALL_NAME, "cudaLaunchKernel");
+    if (is_live)
+        put_sampled(c, at);
     for (unsigned round = 0; round < 4; round++) {
         at = put_copy(c, at, 4000000, 1);
         for (size_t i = 0; i < MADE; i++) {

@@ -441,6 +441,44 @@ test("Live: a process is started for a time and stopped, and a refusal is said",
   await e.stop();
 });
 
+test("samples over time: rows below the lanes, what they are under the pointer, a table, and the live page", { skip: real, timeout: 60000 }, async () => {
+  const e = await daemon({ files: [], own: true });
+  const agent = "c".repeat(32), unnamed = `${e.dir}/segment`;
+  mkdirSync(`${e.spool}/${agent}/${agent}`, { recursive: true, mode: 0o700 });
+  writeFileSync(unnamed, readFileSync(madeUp("live")), { mode: 0o600 });
+  const writer = child("flock", [unnamed, "sh", "-c", "echo held; exec sleep 50"]);
+  await new Promise((ok) => writer.stdout.once("data", ok));
+  renameSync(unnamed, `${e.spool}/${agent}/${agent}/00000000.open`);
+  for (let i = 0; i < 100 && !((await getJson(e, "/sessions?limit=5")).sessions[0]?.launches > 0); i++) await new Promise((ok) => setTimeout(ok, 100));
+  const s = (await getJson(e, "/sessions?limit=5")).sessions[0], answer = await getJson(e, `/sessions/${s.id}/timeline/samples`);
+  assert.equal(answer.series[0].samples, 300);
+  const page = await open(`${e.url}/sessions/${s.id}/timeline`);
+  const panel = page.locator('section[aria-label="Samples over time"]');
+  await panel.waitFor();
+  assert.match(await panel.innerText(), /not counters of a kernel/);
+  assert.equal(await panel.locator("table").first().locator("tbody tr").count(), 3);
+  assert.match(await panel.innerText(), /GPU 0: 300 samples, one each 1\s*ms/);
+  // The rows stand below the lanes of the streams: 34 pixels a lane, up to eight of them.
+  const meta = await getJson(e, `/sessions/${s.id}/timeline`), box = await page.locator("canvas").nth(1).boundingBox();
+  const y = 26 + (meta.lanes.length <= 8 ? 34 : 22) * meta.lanes.length + 6 + 4 + 13;
+  const t = answer.series[0].start[50] + 200000, x = 164 + ((t - meta.from) / (meta.to - meta.from)) * (box.width - 164);
+  await page.mouse.move(box.x + x, box.y + y);
+  const tip = page.locator(".tip");
+  await tip.waitFor();
+  assert.match(await tip.innerText(), /SM active, GPU 0/);
+  assert.match(await tip.innerText(), /Ran then/);
+  assert.match(await tip.innerText(), /1(\.\d+)?\s*MB\/s/);
+  clean(page);
+  await page.goto(`${e.url}/live`);
+  const now = page.locator('section:has(h2:has-text("GPU now"))');
+  await now.waitFor();
+  assert.equal(await now.locator("tbody tr").count(), 3);
+  assert.equal(await now.locator("svg").count(), 3);
+  clean(page);
+  await close(page);
+  await e.stop();
+});
+
 test("a report in one file opens from disk: overview, kernel, roofline, reference, without a daemon", { skip: real }, async () => {
   const e = await daemon({ own: true });
   const file = `${e.dir}/report.html`;

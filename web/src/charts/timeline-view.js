@@ -43,11 +43,17 @@ const lanesEnd = (lanes) => (lanes.length ? layout(lanes).at(-1).y + laneHeight(
 export const heightOf = (lanes, extra) => extraRows(lanes, extra).reduce((y, r) => Math.max(y, r.y + r.h + 8), lanesEnd(lanes));
 
 const WAITS = { event: "host waits, event", "stream-event": "stream waits", stream: "host waits", context: "host waits, all" };
-/** Rows below the lanes, of what the host did: waits, queue delays, allocated bytes. extra: {waits, queue, memory}, answers of the API. */
+/** Colour of a sampled metric by what it is of: the SMs, the memory, the link. */
+export const sampleColor = (key, colors) => (/^pcie/.test(key) ? colors.copy : /^(dram|l2)/.test(key) ? colors.memory : /^tensor/.test(key) ? colors.queue : colors.kernel);
+/** Top of a sampled metric's row: a share is drawn against all of it. */
+const sampleTop = (m) => { const most = m.max.reduce((a, v) => (v > a ? v : a), 0); return m.unit === "" ? Math.max(1, most) : most || 1; };
+/** Rows below the lanes: what the GPU was sampled at, and what the host did: waits, queue delays, allocated bytes. extra: {samples, waits, queue, memory}, answers of the API. */
 export function extraRows(lanes, extra) {
   const rows = [];
   let y = lanesEnd(lanes) + 4;
   const add = (h, row) => { rows.push({ ...row, y, h }); y += h + 6; };
+  const sampled = (extra?.samples?.series ?? []).filter((s) => s.start.length);
+  for (const s of sampled) for (const m of s.metrics) if (m.mean.some((v) => v !== null)) add(26, { type: "sample", s, m, top: sampleTop(m), label: `${sampled.length > 1 ? `GPU ${s.device} ` : ""}${m.title}${m.unit === "" ? "" : `, to ${format(sampleTop(m), m.unit)}`}` });
   for (const l of extra?.waits?.lanes ?? []) add(14, { type: "wait", l, label: (WAITS[l.kind] ?? l.kind) + (l.stream === null || l.kind === "context" ? "" : `, stream ${l.stream}`) });
   for (const l of extra?.queue?.lanes ?? []) add(12, { type: "queue", l, label: `queued, stream ${l.stream}` });
   for (const s of extra?.memory?.series ?? []) if (s.t.length) add(46, { type: "memory", s, top: Math.max(s.before, ...s.high), label: `${s.kind}, 0 to ${format(Math.max(s.before, ...s.high), "B")}` });
@@ -87,13 +93,41 @@ export function pickHold(holds, view, width, px, py) {
   return holds.start.findIndex((s, i) => t >= s - 2 * per && t <= holds.end[i] + 2 * per);
 }
 
+/** A sampled metric: the mean as a filled line, and from least to greatest where samples are merged. No sample, no line. */
+function drawSample(c, r, X, view, colors) {
+  const { start, end } = r.s, { mean, min, max } = r.m, Y = (v) => r.y + r.h * (1 - v / r.top);
+  // Whole pixels: neighbours that overlap by a part of one would show as stripes.
+  const bar = (i, y, h) => { const a = Math.round(X(start[i])); c.fillRect(a, y, Math.max(1, Math.round(X(end[i])) - a), h); };
+  const seen = start.map((_, i) => i).filter((i) => mean[i] !== null && end[i] >= view[0] && start[i] <= view[1]);
+  c.fillStyle = c.strokeStyle = sampleColor(r.m.key, colors);
+  c.globalAlpha = 0.22;
+  for (const i of seen) bar(i, Y(mean[i]), r.y + r.h - Y(mean[i]));
+  c.globalAlpha = 0.3;
+  for (const i of seen) if (max[i] > min[i]) bar(i, Y(max[i]), Math.max(1, Y(min[i]) - Y(max[i])));
+  c.globalAlpha = 1;
+  c.lineWidth = 1.2;
+  c.beginPath();
+  let last = -2;
+  for (const i of seen) {
+    if (last !== i - 1 || start[i] - end[last] > r.s.interval_ns) c.moveTo(X(start[i]), Y(mean[i]));
+    c.lineTo(X(start[i]), Y(mean[i]));
+    c.lineTo(X(end[i]), Y(mean[i]));
+    last = i;
+  }
+  c.stroke();
+  c.lineWidth = 1;
+  c.strokeStyle = colors.line;
+  c.strokeRect(X(view[0]) - 1, r.y + r.h + 0.5, X(view[1]) - X(view[0]) + 2, 0);
+}
+
 const ARROWS = 120; // more waits than that in view: bars alone
 
 function drawExtra(c, { rows, lanes, X, view, colors, width }) {
   const LABEL = labelOf(width);
   const seen = (a, b) => b >= view[0] && a <= view[1];
   for (const r of rows) {
-    if (r.type === "wait") {
+    if (r.type === "sample") drawSample(c, r, X, view, colors);
+    else if (r.type === "wait") {
       const { start, end, merged } = r.l, lane = lanes.find((x) => x.lane.kind === "kernel" && x.lane.process === r.l.process && x.lane.context === r.l.context && x.lane.stream === r.l.stream);
       const some = start.map((_, i) => i).filter((i) => seen(start[i], end[i]));
       c.fillStyle = c.strokeStyle = colors.wait;
@@ -153,6 +187,7 @@ export function pickExtra(lanes, extra, view, width, px, py) {
   const row = extraRows(lanes, extra).find((r) => py >= r.y - 3 && py <= r.y + r.h + 3);
   if (!row || px < LABEL) return null;
   const per = (view[1] - view[0]) / (width - LABEL), t = view[0] + (px - LABEL) * per;
+  if (row.type === "sample") { const i = row.s.start.findLastIndex((x) => x <= t); return i >= 0 && row.s.end[i] + 2 * per >= t ? { row, i } : null; }
   if (row.type === "memory") return { row, i: row.s.t.findLastIndex((x) => x <= t) };
   const a = row.type === "wait" ? row.l.start : row.l.start.map((s, i) => s - Math.max(0, row.l.longest[i])), b = row.type === "wait" ? row.l.end : row.l.start;
   let best = null, near = 4 * per;

@@ -66,6 +66,23 @@ function Processes() {
     <p class="caption">The same in a terminal: <code>warpsight ctl start PID --set core --duration 10s</code>, <code>warpsight ctl stop</code>.</p><//>`;
 }
 
+/** The last minute of one sampled metric: a line where there are samples. */
+function Spark({ s, m }) {
+  const w = 220, h = 30, x = scaleLinear([s.start[0], s.end.at(-1)], [0, w]), top = Math.max(m.unit === "" ? 1 : 0, ...m.max.filter((v) => v !== null)) || 1, y = scaleLinear([0, top], [h - 2, 2]);
+  let up = true;
+  const d = m.mean.map((v, i) => { if (v === null) { up = true; return ""; } const p = `${up ? "M" : "L"}${x(s.start[i]).toFixed(1)} ${y(v).toFixed(1)}L${x(s.end[i]).toFixed(1)} ${y(v).toFixed(1)}`; up = false; return p; }).join("");
+  return html`<svg class="chart rate" width=${w} height=${h} viewBox=${`0 0 ${w} ${h}`} role="img" aria-label=${`${m.title} over the last ${format((s.end.at(-1) - s.start[0]) * 1e-9, "s")}`}><path class="curve" d=${d} /></svg>`;
+}
+
+/** What the GPUs of a running session are sampled at, if they are. */
+function Sampled({ session }) {
+  const a = useApi(`/sessions/${session.id}/timeline/samples?last=60000000000&px=240`);
+  const series = (a.data?.series ?? []).filter((s) => s.start.length);
+  if (!series.length) return null;
+  const last = (m) => m.mean.findLast((v) => v !== null);
+  return html`<${Panel} title=${`GPU now: ${session.name || session.exe}`} note="samples of the whole GPU, the last minute of them">${series.map((s) => html`<table key=${s.process + "/" + s.device} class="plain sampled"><caption>GPU ${s.device}, one sample each ${format(s.interval_ns, "ns")}</caption><thead><tr><th scope="col">Metric</th><th scope="col" class="r">Now</th><th scope="col">Last minute</th></tr></thead><tbody>${s.metrics.map((m) => html`<tr key=${m.key}><td>${m.title}</td><td class="r">${last(m) === undefined ? "–" : html`<${V} v=${last(m)} unit=${m.unit} />`}</td><td>${last(m) !== undefined && html`<${Spark} s=${s} m=${m} />`}</td></tr>`)}</tbody></table>`)}<//>`;
+}
+
 export function Live() {
   const [status, set] = useState(null);
   const [error, fail] = useState(null);
@@ -97,6 +114,7 @@ export function Live() {
   return html`<div class="page"><div class="pagehead"><h1>Live</h1><p class="note" aria-live="polite">${error ? "the daemon does not answer" : connection.value === "open" ? "connected" : "connecting"}${s.state !== "ok" ? `, ${s.state}: ${s.reason}` : ""}</p><span class="grow"></span><button aria-pressed=${String(paused.value)} onClick=${() => (paused.value ? resume() : (paused.value = true))}>${paused.value ? "Resume (L)" : "Pause"}</button></div>
     <${Panel} title="Running sessions">${running.length === 0 ? html`<p class="soft">None. Waiting for a program:</p><${Code} text="warpsight run ./your_program" />` : html`<${Table} caption="Sessions that run now" rows=${running} rowKey=${(x) => x.id} rowLink=${(x) => `/sessions/${x.id}`} columns=${[{ key: "name", title: "Session", get: (x) => x.name || x.exe }, { key: "source", title: "Source", get: (x) => x.source, render: (x) => html`<${Mark} source=${x.source} />` }, { key: "argv", title: "Command", cls: "wide", get: (x) => (x.argv ?? []).join(" "), render: (x) => html`<span class="mono clip">${(x.argv ?? []).join(" ")}</span>` }, { key: "kernels", title: "Kernels", num: true, unit: "1", get: (x) => x.kernels }, { key: "launches", title: "Launches", num: true, unit: "1", get: (x) => x.launches }]} />`}<//>
     <${Processes} />
+    ${running.slice(0, 4).map((x) => html`<${Sampled} key=${x.id} session=${x} />`)}
     <${Panel} title="Records a second" note=${`${exact(s.ingest.records)} since the daemon started`} tools=${html`<button class="quiet" onClick=${() => save("records.csv", "text/csv", csv([["time_s", "records_per_s"], ...points.current.map((p) => [p.t, p.rate])]))}>CSV</button><${ChartTools} svg=${() => svg.current} name="records" />`}><div ref=${box} class="fit"><${Rate} points=${points.current} width=${width} svgRef=${svg} /></div>
       <details class="twin"><summary>As a table</summary><div class="scroll" tabindex="0" role="region" aria-label="Records a second"><table class="plain"><thead><tr><th scope="col">Time</th><th scope="col" class="r">Records a second</th></tr></thead><tbody>${points.current.slice(-60).reverse().map((p) => html`<tr key=${p.t}><td class="num" title=${new Date(p.t * 1000).toISOString()}>${new Date(p.t * 1000).toLocaleTimeString()}</td><td class="r"><${V} v=${p.rate} unit="1" /></td></tr>`)}</tbody></table></div></details><//>
     <${Panel} title="Daemon"><dl class="tiles">${[["Ingest lag", html`<${V} v=${s.ingest.lag_s} unit="s" />`, s.ingest.lag_s], ["Spool waiting", html`<${V} v=${s.spool.backlog_bytes} unit="B" />`, s.spool.backlog_bytes], ["Lost records", html`<span class=${s.ingest.lost ? "poor" : ""}><${V} v=${s.ingest.lost} unit="1" /></span>`, s.ingest.lost], ["Bad frames", html`<span class=${s.ingest.bad_frames ? "poor" : ""}><${V} v=${s.ingest.bad_frames} unit="1" /></span>`, s.ingest.bad_frames], ["Read", html`<${V} v=${s.ingest.bytes} unit="B" />`, s.ingest.bytes], ["Database", html`<${V} v=${s.db.bytes} unit="B" />`, s.db.bytes], ["Write-ahead log", html`<${V} v=${s.db.wal_bytes} unit="B" />`, s.db.wal_bytes], ["Up", html`<${V} v=${s.uptime_s} unit="s" />`, s.uptime_s], ["Connections, streams", `${s.clients.connections}, ${s.clients.streams}`, s.clients.connections]].filter(([, , has]) => has !== undefined).map(([t, v]) => html`<div key=${t}><dt>${t}</dt><dd>${v}</dd></div>`)}</dl>

@@ -41,21 +41,30 @@ function Held({ m, session, holds, names, id }) {
     ${list.length > 0 && html`<details class="twin"><summary>Profiling as a table</summary><${Table} caption="When profiling held the program" name=${`session-${id}-profiling`} rows=${list} rowKey=${(h) => h.i} columns=${[{ key: "kernel", title: "Kernel", cls: "kname", get: (h) => names.get(h.kernel) ?? String(h.kernel), render: (h) => html`<a class="mono" href=${`/sessions/${id}/kernels/${h.kernel}`}>${names.get(h.kernel) ?? h.kernel}</a>` }, { key: "n", title: "Launches", num: true, unit: "1", get: (h) => h.n }, { key: "start", title: "Start", num: true, unit: "ns", get: (h) => h.start }, { key: "takes", title: "Held for", num: true, unit: "ns", bar: true, get: (h) => h.takes }]} /></details>`}</div>`;
 }
 
-function extraTip({ row, i }, names) {
+/** What ran in a sample, the longest first. */
+const ranIn = (data, lanes, a, b, names) => [...inRange(data, lanes, a, b).kernels].sort((x, y) => y[1].busy - x[1].busy).slice(0, 3).map(([k]) => names.get(k) ?? k);
+
+function extraTip({ row, i }, names, data, lanes) {
   const { l, s } = row;
+  if (row.type === "sample") {
+    const ran = ranIn(data, lanes, s.start[i], s.end[i], names), { m } = row;
+    return html`<strong>${m.title}, GPU ${s.device}</strong>${rows([["Mean", m.mean[i] === null ? "no value" : format(m.mean[i], m.unit)], m.max[i] > m.min[i] && ["Least, greatest", `${format(m.min[i], m.unit)}, ${format(m.max[i], m.unit)}`], ...s.metrics.filter((x) => x !== m && x.mean[i] !== null).map((x) => [x.title, format(x.mean[i], x.unit)]), ["From, for", `${format(s.start[i], "ns")}, ${format(s.end[i] - s.start[i], "ns")}`], ["Ran then", ran.length ? ran.join(", ") : "no kernel"]])}`;
+  }
   if (row.type === "memory") return html`<strong>${row.label}, GPU ${s.device}</strong>${rows([["Allocated", format(i < 0 ? s.before : s.last[i], "B")], ["Peak of the session", format(s.peak, "B")], ["Allocations, releases", `${exact(s.allocations)}, ${exact(s.releases)}`], s.end > 0 && ["At the end", format(s.end, "B")]])}`;
   if (row.type === "wait") return html`<strong>${row.label}</strong>${rows([["Start", format(l.start[i], "ns")], ["Takes", format(l.end[i] - l.start[i], "ns")], l.event[i] > 0 && ["Event", exact(l.event[i])], l.merged[i] > 1 && ["Waits", `${exact(l.merged[i])} together`]])}`;
   return html`<strong class="mono">${names.get(l.kernel[i]) ?? row.label}</strong>${rows([["Stood in the queue", format(l.longest[i], "ns")], ["Started", format(l.start[i], "ns")], l.merged[i] > 1 && ["Launches", `${exact(l.merged[i])} together; the longest names it`]])}`;
 }
 
-const EXTRAS = ["memory", "waits", "queue"];
+const EXTRAS = ["memory", "waits", "queue", "samples"], HOST = EXTRAS.slice(0, 3);
+/** Samples are nine metrics with three numbers each: fewer cells of them do. */
+const cells = (k) => (k === "samples" ? 1000 : 4096);
 
 /** What the host did, for the rows below the lanes: the whole run once, and what a view shows of it when there is much. */
 function useExtra(id, view, whole, rev) {
   const [all, setAll] = useState({}), [part, setPart] = useState(null);
-  const ask = (range, signal) => Promise.all(EXTRAS.map((k) => getJson(`/sessions/${id}/timeline/${k}?px=4096${range}`, signal).then((a) => [k, a]).catch(() => [k, null]))).then(Object.fromEntries);
+  const ask = (range, signal) => Promise.all(EXTRAS.map((k) => getJson(`/sessions/${id}/timeline/${k}?px=${cells(k)}${range}`, signal).then((a) => [k, a]).catch(() => [k, null]))).then(Object.fromEntries);
   useEffect(() => { let gone = false; ask("").then((a) => { if (!gone) { setAll(a); setPart(null); } }); return () => { gone = true; }; }, [id, rev]);
-  const many = (all.memory?.records ?? 0) + (all.waits?.records ?? 0) + (all.queue?.launches ?? 0) > 4000, span = view[1] - view[0];
+  const many = (all.memory?.records ?? 0) + (all.waits?.records ?? 0) + (all.queue?.launches ?? 0) > 4000 || (all.samples?.series ?? []).some((s) => s.seen > s.start.length), span = view[1] - view[0];
   useEffect(() => {
     if (!many) return undefined;
     let gone = false;
@@ -68,7 +77,7 @@ function useExtra(id, view, whole, rev) {
 /** The rows below the lanes as tables: waits, bytes, the queue delays of each kernel; one line for what was not recorded. */
 function Queue({ id, extra }) {
   const list = extra.queue?.kernels ?? [];
-  const none = EXTRAS.every((k) => extra[k]?.why);
+  const none = HOST.every((k) => extra[k]?.why);
   if (none) return html`<p class="caption">Allocated bytes, waits and queue delays: ${whyText({ why: extra.queue.why })}. <code>warpsight run --set trace,api ./your_program</code> records them.</p>`;
   const ns = (key, title, hint) => ({ key, title, hint, num: true, unit: "ns", bar: key === "delay_mean" ? true : undefined, get: (k) => k[key] });
   const kinds = new Map((extra.waits?.kinds ?? []).map((k) => [k.kind, k]));
@@ -77,6 +86,16 @@ function Queue({ id, extra }) {
     ${extra.memory?.series.length > 0 && html`<${Panel} title="Allocated bytes" note=${extra.memory.left_out ? `${exact(extra.memory.left_out)} records left out` : ""}><table class="plain"><caption class="sr">Allocated bytes</caption><thead><tr><th scope="col">Memory</th><th scope="col" class="r">Allocations</th><th scope="col" class="r">Releases</th><th scope="col" class="r">Peak</th><th scope="col" class="r">At the end</th></tr></thead><tbody>${extra.memory.series.map((x) => html`<tr key=${x.process + "/" + x.device + x.kind}><td>${x.kind}, GPU ${x.device}</td><td class="r"><${V} v=${x.allocations} unit="1" /></td><td class="r"><${V} v=${x.releases} unit="1" /></td><td class="r"><${V} v=${x.peak} unit="B" /></td><td class="r"><${V} v=${x.end} unit="B" /></td></tr>`)}</tbody></table><//>`}</div>`}
   ${list.length > 0 && html`<section class="panel flush" aria-label="Queue delays"><header><h2>Queue delay</h2><p class="note">from the return of the launch call to the start of the kernel${extra.queue.one_in > 1 ? `; one launch in ${exact(extra.queue.one_in)}` : ""}, ${exact(extra.queue.joined)} of ${exact(extra.queue.launches)} launches have their call</p></header>
     <${Table} caption="Queue delays by kernel" name=${`session-${id}-queue`} rows=${list} rowKey=${(k) => k.kernel} rowLink=${(k) => `/sessions/${id}/kernels/${k.kernel}`} sort="-delay_mean" columns=${[{ key: "name", title: "Kernel", cls: "kname", get: (k) => k.name, render: (k) => html`<span class="mono" title=${k.demangled}>${k.name}</span>` }, { key: "launches", title: "Launches", num: true, unit: "1", get: (k) => k.launches }, ns("delay_mean", "Mean delay"), ns("delay_min", "Shortest", "Negative: it began before the call returned"), ns("delay_max", "Longest"), ns("call_mean", "Launch call"), ns("run_mean", "Runs")]} /></section>`}`;
+}
+
+/** The samples in all as tables: of each GPU, and of the kernels long enough to hold whole samples. */
+function Samples({ id, samples, names }) {
+  const has = samples?.series.length > 0, sum = useApi(has ? `/sessions/${id}/samples` : null);
+  if (!has || !sum.data) return null;
+  const unitOf = (s, key) => s.metrics.find((m) => m.key === key)?.unit ?? "1";
+  return html`<section class="panel" aria-label="Samples over time"><header><h2>Samples over time</h2><p class="note">of the whole GPU, whatever ran on it; not counters of a kernel</p></header>
+    ${sum.data.series.map((s, i) => html`<div key=${i} class="scroll" tabindex="0" role="region" aria-label=${`Samples of GPU ${s.device}`}><table class="plain"><caption>GPU ${s.device}: ${exact(s.samples)} samples, one each ${nanoseconds(s.interval_ns)}${s.by_timer ? "" : " (an estimate)"}${s.joined ? `; kernels ran in ${exact(s.busy_samples)} of them` : "; too many launches to say in which of them kernels ran"}</caption><thead><tr><th scope="col">Metric</th><th scope="col" class="r">Mean while kernels ran</th><th scope="col" class="r">Least</th><th scope="col" class="r">Greatest</th><th scope="col" class="r">Mean of all</th></tr></thead><tbody>${s.metrics.map((m) => html`<tr key=${m.key}><td>${m.title}</td>${[m.busy?.mean, m.busy?.min, m.busy?.max, m.all?.mean].map((v, k) => html`<td key=${k} class="r">${v === undefined || v === null ? "–" : html`<${V} v=${v} unit=${m.unit} />`}</td>`)}</tr>`)}</tbody></table>
+      ${sum.data.kernels.some((k) => k.series === i) && html`<table class="plain"><caption>Means while only that kernel ran</caption><thead><tr><th scope="col">Kernel</th><th scope="col" class="r">Samples</th>${s.metrics.map((m) => html`<th key=${m.key} scope="col" class="r">${m.title}</th>`)}</tr></thead><tbody>${sum.data.kernels.filter((k) => k.series === i).slice(0, 20).map((k) => html`<tr key=${k.kernel}><td><a class="mono clip" href=${`/sessions/${id}/kernels/${k.kernel}`}>${names.get(k.kernel) ?? k.kernel}</a></td><td class="r num">${exact(k.samples)}</td>${s.metrics.map((m) => html`<td key=${m.key} class="r">${k.mean[m.key] === null ? "–" : html`<${V} v=${k.mean[m.key]} unit=${unitOf(s, m.key)} />`}</td>`)}</tr>`)}</tbody></table>`}</div>`)}</section>`;
 }
 
 function View({ id, m, session }) {
@@ -181,7 +200,7 @@ function View({ id, m, session }) {
     const i = pick(data, m.lanes, view, width, e.offsetX, e.offsetY);
     setHover(i);
     const e2 = i < 0 ? pickExtra(m.lanes, extra, view, width, e.offsetX, e.offsetY) : null;
-    if (e2) { tipAt(e, extraTip(e2, names)); return; }
+    if (e2) { tipAt(e, extraTip(e2, names, data, m.lanes)); return; }
     if (i < 0) { noTip(); return; }
     const { l, many, what } = describe(i);
     tipAt(e, html`<strong class="mono">${what}</strong>${rows([["Lane", laneName(l)], ["Start", format(data.start[i], "ns")], ["Takes", format(data.duration[i], "ns")], many && ["Events", `${exact(data.count[i])} together; the longest names it`], many && ["Busy", format(data.busy[i] / data.duration[i], "")]])}`);
@@ -215,6 +234,7 @@ function View({ id, m, session }) {
     ${inside && html`<${Panel} title="In the selection" note=${`${nanoseconds(sel[1] - sel[0])}, ${exact(inside.events)} events${inside.merged ? ", estimated where events are merged" : ""}`} tools=${html`<button class="quiet" onClick=${() => setView(clamp(sel))}>Zoom to it (F)</button><button class="quiet" onClick=${() => setQuery({ t: null })}>Clear (Esc)</button>`}>
       <div class="drawer">${rows([["Kernels", html`<${V} v=${inside.kinds.kernel} unit="ns" />`], ["Copies", html`<${V} v=${inside.kinds.memcpy} unit="ns" />`], ["Fills", html`<${V} v=${inside.kinds.memset} unit="ns" />`]])}
       <table class="plain"><thead><tr><th scope="col">Kernel</th><th scope="col" class="r">Launches</th><th scope="col" class="r">Time</th></tr></thead><tbody>${[...inside.kernels].sort((a, b) => b[1].busy - a[1].busy).slice(0, 10).map(([k, e]) => html`<tr key=${k}><td><a class="mono clip" href=${`/sessions/${id}/kernels/${k}`}>${names.get(k) ?? k}</a></td><td class="r num">${exact(e.count)}</td><td class="r"><${V} v=${e.busy} unit="ns" /></td></tr>`)}</tbody></table></div><//>`}
+    <${Samples} id=${id} samples=${extra.samples} names=${names} />
     <${Queue} id=${id} extra=${extra} />
     <section class="panel flush" aria-label="Lanes"><${Table} caption="Lanes of the timeline" rows=${twin} rowKey=${(l) => l.lane} name=${`session-${id}-lanes`} columns=${[
       { key: "name", title: "Lane", get: (l) => l.name }, { key: "kind", title: "Kind", get: (l) => l.kind }, { key: "pid", title: "Process", num: true, get: (l) => l.pid, render: (l) => html`<span class="num">${l.pid}</span>` }, { key: "device", title: "GPU", num: true, get: (l) => l.device, render: (l) => html`<span class="num">${l.device}</span>` }, { key: "stream", title: "Stream", num: true, get: (l) => l.stream, render: (l) => html`<span class="num" title=${l.legacy ? "The legacy default stream waits for all others, and they for it" : null}>${l.stream}${l.legacy ? " legacy" : ""}</span>` },
