@@ -502,14 +502,15 @@ static void merge_value(struct sampler *s, size_t i, double value, double ns)
     }
 }
 
-static void count_lost(struct sampler *s, int64_t until_ns)
+/* Samples are missing since the last one: as many as the time has intervals. */
+static void count_lost(struct sampler *s, int64_t until_ns, const char *reason)
 {
     int64_t gap = s->last_end_ns > 0 && until_ns > s->last_end_ns ? until_ns - s->last_end_ns : 0;
     int64_t lost = gap / timeline.interval_ns;
     if (!s->has_overflown)
         return;
     s->has_overflown = false;
-    ws_spool_count_loss("pm_sample", "hardware-buffer", lost > 1 ? (uint64_t)lost : 1);
+    ws_spool_count_loss("pm_sample", reason, lost > 1 ? (uint64_t)lost : 1);
 }
 
 static void take_sample(struct sampler *s, int64_t start_ns, int64_t end_ns, const double *values)
@@ -519,7 +520,7 @@ static void take_sample(struct sampler *s, int64_t start_ns, int64_t end_ns, con
     /* The first one has no start of its own, and no later one may be longer than what it was asked for can explain. */
     if (start_ns <= 0 || start_ns >= end_ns || end_ns - start_ns > INT32_MAX)
         start_ns = end_ns - timeline.interval_ns;
-    count_lost(s, start_ns);
+    count_lost(s, start_ns, "hardware-buffer");
     if (s->pending.merged > 0 && start_ns < s->pending.start_ns)
         put_row(s);
     for (size_t i = 0; i < s->count; i++)
@@ -600,8 +601,8 @@ static bool decode_image(struct sampler *s, bool *more)
     return true;
 }
 
-/* All that is there, until the deadline. */
-static void decode(struct sampler *s, int64_t until_ns)
+/* All that is there, until the deadline; false when that came first. */
+static bool decode(struct sampler *s, int64_t until_ns)
 {
     bool more = true;
     while (more && decode_image(s, &more) && ws_steady_ns() < until_ns)
@@ -615,18 +616,22 @@ static void decode(struct sampler *s, int64_t until_ns)
             (void)start_sampler(s);
     }
     send_batch(s);
+    return !more || s->has_failed;
 }
 
 static void finish_sampler(struct sampler *s, int64_t until_ns)
 {
+    int64_t stopped_ns;
+    bool is_whole;
     if (!s->is_running || s->has_failed)
         return;
     stop_sampler(s);
-    if (!s->has_failed)
-        decode(s, until_ns);
+    stopped_ns = ws_now_ns();
+    is_whole = s->has_failed || decode(s, until_ns);
     if (s->pending.merged > 0)
         put_row(s);
-    count_lost(s, ws_now_ns());
+    s->has_overflown |= !is_whole;
+    count_lost(s, stopped_ns, is_whole ? "hardware-buffer" : "not-decoded");
     send_batch(s);
 }
 
@@ -645,7 +650,7 @@ void ws_timeline_tick(bool is_final)
         if (is_final)
             finish_sampler(s, now + FINAL_NS);
         else
-            decode(s, now + TICK_NS);
+            (void)decode(s, now + TICK_NS);
     }
     timeline.decoded_at_ns = ws_steady_ns();
     ws_spool_add_cost("timeline", 1, timeline.decoded_at_ns - now);

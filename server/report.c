@@ -462,6 +462,9 @@ static const struct reason reasons[] = {
     {"exit-time", "the program's end was not held up for them", ""},
     {"name-lost", "the record with their name was lost", ""},
     {"profile-lost", "the record of their launch was lost", ""},
+    {"series-lost", "the record that says what they are was lost", ""},
+    {"hardware-buffer", "the GPU took samples faster than they could be read", "A longer --timeline-interval."},
+    {"not-decoded", "the program ended before they could be read", "A longer --timeline-interval."},
 };
 
 static int load_loss(void *state, const struct ws_loss_row *row)
