@@ -52,7 +52,7 @@ for _ in 1 2 3 4 5; do
 done
 plain=$(median <plain.rates) idle=$(median <idle.rates) after=$(median <stopped.rates)
 spread=$(sort -n plain.rates | awk '{v[NR]=$1} END{printf "%.4f", v[NR] / v[1] - 1}')
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN{printf "%.4f", b > 0 ? a / b : 0}'; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN{printf "%.4f", (b > 0 ? a / b : 0)}'; }
 say "| run | iterations a second | of plain |"
 say "|---|---|---|"
 say "| plain | $plain | 1 |"
@@ -61,10 +61,10 @@ say "| after \`ctl stop\` | $after | $(ratio "$after" "$plain") |"
 say
 say "The five plain runs differ by $(awk -v s="$spread" 'BEGIN{printf "%.2f %%", 100 * s}') among themselves."
 say
-# Within 1 %, or within what plain runs differ by where that is more: then no more can be told.
-near() { awk -v r="$(ratio "$1" "$plain")" -v s="$spread" 'BEGIN{bound = s > 0.01 ? s : 0.01; exit !(r >= 1 - bound)}'; }
+# Within 1 %, or within what plain runs differ by where that is more, but never more than 3 %: a noisier machine tells nothing.
+near() { awk -v r="$(ratio "$1" "$plain")" -v s="$spread" 'BEGIN{bound = s > 0.01 ? s : 0.01; if (bound > 0.03) bound = 0.03; exit !(r >= 1 - bound)}'; }
 near "$idle"
-check "idle costs nothing measurable" $? "$(ratio "$idle" "$plain") of plain, bound the larger of 1 % and the spread"
+check "idle costs nothing measurable" $? "$(ratio "$idle" "$plain") of plain; bound: the spread, from 1 to 3 %"
 near "$after"
 check "after a stop the program is as fast as if never started" $? "$(ratio "$after" "$plain") of plain"
 [ "$(sum_of plain.out)" = "$(sum_of idle.out)" ] && [ "$(sum_of plain.out)" = "$(sum_of stopped.out)" ] && [ "$stopped" -eq 0 ]
