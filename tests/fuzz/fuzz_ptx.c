@@ -27,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         launch.dynamic_smem_bytes = 1024;
         launch.params = params;
         launch.params_bytes = sizeof params;
+        launch.is_cooperative = k % 2 == 1;
         launch.max_instructions = 20000;
         if (ws_model_run(model, &launch, &result) == 0)
             ws_model_result_fini(&result);

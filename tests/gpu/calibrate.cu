@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda_fp16.h>
+#include <mma.h>
 
 constexpr int ROUNDS = 8, BLOCKS = 64;
 
@@ -157,6 +158,78 @@ template <int N> __global__ void load_matrix(ARGUMENTS)
     keep(out, a + b + c + d);
 }
 
+// Turned on the way: rows of 16 bytes side by side, as above
+template <int N> __global__ void load_turned(ARGUMENTS)
+{
+    unsigned at = tile_at(16) + threadIdx.x * 16, a = in[0], b = 0;
+    for (int k = 0; k < ROUNDS; k++) {
+        unsigned from = at + ((a + b) & zero);
+        if (N == 1) asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(a) : "r"(from));
+        if (N == 2)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(from));
+    }
+    keep(out, a + b);
+}
+
+template <int N> __global__ void store_matrix(ARGUMENTS)
+{
+    unsigned at = tile_at(16) + threadIdx.x * 16, v = in[0];
+    for (int k = 0; k < ROUNDS; k++) {
+        unsigned to = at + (((unsigned)k + v) & zero);
+        if (N == 1) asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(to), "r"(v));
+        if (N == 2) asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %1};" ::"r"(to), "r"(v));
+        if (N == 4) asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %1, %1, %1};" ::"r"(to), "r"(v));
+    }
+    keep(out, v + load_shared<4>(at));
+}
+
+// How wmma.load spreads a matrix over lanes is not published: 16 by 16 halves with a pitch of 32, from global memory or shared
+template <int SHARED, int COLUMN> __global__ void wmma_load(ARGUMENTS)
+{
+    using layout = typename nvcuda::wmma::row_major;
+    using other = typename nvcuda::wmma::col_major;
+    extern __shared__ __align__(128) unsigned tile[];
+    const __half *from = SHARED ? (const __half *)tile : (const __half *)in + (size_t)blockIdx.x * 2048;
+    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, layout> rows;
+    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, other> columns;
+    float sum = 0;
+    for (int k = 0; k < ROUNDS; k++) {
+        const __half *p = from + ((unsigned)sum & zero);
+        if (COLUMN) {
+            nvcuda::wmma::load_matrix_sync(columns, p, 32);
+            for (int i = 0; i < columns.num_elements; i++)
+                sum += __half2float(columns.x[i]);
+        } else {
+            nvcuda::wmma::load_matrix_sync(rows, p, 32);
+            for (int i = 0; i < rows.num_elements; i++)
+                sum += __half2float(rows.x[i]);
+        }
+    }
+    keep(out, (unsigned)sum);
+}
+
+// One product of matrices a round: the tensor cores' operations by type.
+enum { MMA_F16_F32, MMA_F16_F16, MMA_BF16, MMA_TF32, MMA_F64, MMA_FP8, MMA_S8 };
+
+template <int WHAT> __global__ void product(ARGUMENTS)
+{
+    unsigned a = in[threadIdx.x], b = in[threadIdx.x + 32], c[4] = {a, b, a, b};
+    float f[4] = {0, 0, 0, 0};
+    double x = (double)a, y = (double)b, d[2] = {0, 0};
+#define FOUR(kind) "mma.sync.aligned." kind " {%0,%1,%2,%3}, {%4,%5,%4,%5}, {%5,%4}, {%0,%1,%2,%3};"
+    for (int k = 0; k < ROUNDS; k++) {
+        if (WHAT == MMA_F16_F32) asm volatile(FOUR("m16n8k16.row.col.f32.f16.f16.f32") : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]) : "r"(a), "r"(b));
+        if (WHAT == MMA_BF16) asm volatile(FOUR("m16n8k16.row.col.f32.bf16.bf16.f32") : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]) : "r"(a), "r"(b));
+        if (WHAT == MMA_TF32) asm volatile(FOUR("m16n8k8.row.col.f32.tf32.tf32.f32") : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]) : "r"(a), "r"(b));
+        if (WHAT == MMA_FP8) asm volatile(FOUR("m16n8k32.row.col.f32.e4m3.e4m3.f32") : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]) : "r"(a), "r"(b));
+        if (WHAT == MMA_S8) asm volatile(FOUR("m16n8k32.row.col.s32.s8.s8.s32") : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a), "r"(b));
+        if (WHAT == MMA_F16_F16) asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3,%2,%3}, {%3,%2}, {%0,%1};" : "+r"(c[0]), "+r"(c[1]) : "r"(a), "r"(b));
+        if (WHAT == MMA_F64) asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};" : "+d"(d[0]), "+d"(d[1]) : "d"(x), "d"(y));
+    }
+#undef FOUR
+    keep(out, c[0] + c[1] + c[2] + c[3] + (unsigned)(f[0] + f[1] + f[2] + f[3]) + (unsigned)(d[0] + d[1]));
+}
+
 // BYTES a lane, 1: .cg (past L1, 16 bytes only)
 template <int BYTES, int PAST_L1> __global__ void async_copy(ARGUMENTS)
 {
@@ -221,7 +294,10 @@ static const pattern patterns[] = {
     K(global_ld<16,1,0>), K(global_ld<16,2,0>), K(global_ld<16,5,0>), K(global_ld<16,6,0>), K(global_ld<16,7,0>),
     K(global_ld<16,8,0>), K(global_ld<16,9,0>), K(global_ld<16,10,0>), K(global_ld<16,12,0>),
     WAYS(shared_atomic), WAYS(global_atomic), WAYS(global_reduction), K(local_array<0>), K(local_array<1>),
-    K(load_matrix<1>), K(load_matrix<2>), K(load_matrix<4>),
+    K(load_matrix<1>), K(load_matrix<2>), K(load_matrix<4>), K(load_turned<1>), K(load_turned<2>),
+    K(store_matrix<1>), K(store_matrix<2>), K(store_matrix<4>),
+    K(wmma_load<0,0>), K(wmma_load<0,1>), K(wmma_load<1,0>), K(wmma_load<1,1>),
+    K(product<0>), K(product<1>), K(product<2>), K(product<3>), K(product<4>), K(product<5>), K(product<6>),
     K(async_copy<4,0>), K(async_copy<8,0>), K(async_copy<16,0>), K(async_copy<16,1>),
     K(software<0>), K(software<1>), K(software<2>), K(software<3>), K(software<4>), K(software<5>), K(software<6>),
     K(software<7>), K(software<8>), K(software<9>), K(software<10>), K(software<11>), K(software<12>), K(software<13>),

@@ -18,13 +18,19 @@ COUNTERS = {
     "global_reduction": ["red_requests", "red_sectors"],
     "local_array": ["local_ld_requests", "local_ld_sectors", "local_st_requests", "local_st_sectors"],
     "load_matrix": ["shared_ld_requests", "shared_ld_wavefronts"],
+    "load_turned": ["shared_ld_requests", "shared_ld_wavefronts"],
+    "store_matrix": ["shared_st_requests", "shared_st_wavefronts"],
+    "wmma_load": ["gld_requests", "gld_sectors", "shared_ld_requests", "shared_ld_wavefronts"],
+    "product": ["tensor_ops_fp16", "tensor_ops_bf16", "tensor_ops_tf32", "tensor_ops_fp64", "tensor_ops_fp8",
+                "tensor_ops_int8"],
     "async_copy": ["async_ld_requests", "async_ld_sectors", "gld_requests", "gld_sectors"],
     "software": ["fp32_add", "fp32_mul", "fp32_fma", "fp64_add", "fp64_mul", "fp64_fma", "fp16_fma"],
 }
 SOFTWARE = ["div.rn f32", "div.approx f32", "sqrt.rn f32", "rcp.rn f32", "rsqrt f32", "expf", "logf", "sinf", "powf",
             "div f64", "sqrt f64", "1 / f64", "u32 %", "s32 %", "u64 /", "u64 %", "fmodf"]
+PRODUCTS = ["f16 into f32", "f16 into f16", "bf16", "tf32", "f64", "e4m3", "s8"]
 # launches of every kernel in calibrate.cu
-EXPECTED = 110
+EXPECTED = 126
 
 
 def kernels_of(path):
@@ -38,6 +44,8 @@ def family(name):
 
 
 def title(name):
+    if family(name) == "product":
+        return "%s: %s" % (name, PRODUCTS[int(name.split("<")[1].rstrip(">"))])
     if family(name) != "software":
         return name
     return "%s: %s" % (name, SOFTWARE[int(name.split("<")[1].rstrip(">"))])
