@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#define MS 1000000
+#define MS INT64_C(1000000)
 #define S INT64_C(1000000000)
 #define GB UINT64_C(1000000000)
 
@@ -169,7 +169,7 @@ TEST(an_overhead_lets_in_more_as_the_run_goes_on_and_says_when)
     ws_budget_spend(&b, 100 * MS); /* setting up */
     CHECK(!ws_budget_reserve(&b, 1001 * S, 50 * MS, &when));
     /* 0.15 s is 5 % of 3 s, and 0.1 s of ours come on top */
-    CHECK_INT(when, 1000 * S + INT64_C(3100) * MS);
+    CHECK_INT(when, 1000 * S + 3100 * MS);
     CHECK(!ws_budget_reserve(&b, when - MS, 50 * MS, &when));
     CHECK(ws_budget_reserve(&b, when, 50 * MS, &when));
 }
