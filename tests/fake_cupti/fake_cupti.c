@@ -383,7 +383,7 @@ static struct {
     pthread_mutex_t lock;
     CUpti_BuffersCallbackRequestFunc request;
     CUpti_BuffersCallbackCompleteFunc complete;
-    bool is_enabled[CUPTI_ACTIVITY_KIND_COUNT];
+    atomic_bool is_enabled[CUPTI_ACTIVITY_KIND_COUNT];
     uint8_t *buffer;
     size_t size, used, count, count_max;
     size_t dropped;
