@@ -77,40 +77,6 @@ static int read_number(struct request *r, int found, const char *value)
     return WS_EXIT_OK;
 }
 
-static int read_sample(struct request *r, const char *value)
-{
-    long long n = 0;
-    if (strcmp(value, "auto") == 0)
-        r->job.sample_blocks = WS_SAMPLE_AUTO;
-    else if (strcmp(value, "off") == 0)
-        r->job.sample_blocks = 0;
-    else if (ws_cli_integer(value, 2, 1 << 30, &n))
-        r->job.sample_blocks = (uint32_t)n;
-    else
-        return ws_cli_usage_error(r->job.command, "--sample needs auto, off or a number of blocks from 2, not '%s'",
-                                  value);
-    return WS_EXIT_OK;
-}
-
-/* "30s", "0.5s": seconds; "500M", "2G", "123456": warp instructions. */
-static int read_budget(struct request *r, const char *value)
-{
-    char *end;
-    double n = strtod(value, &end);
-    double scale = *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
-    bool is_time = strcmp(end, "s") == 0;
-    if (scale > 1)
-        end++;
-    if (end == value || !(n > 0) || n * scale >= 1e18 || (*end != '\0' && !is_time))
-        return ws_cli_usage_error(r->job.command, "--budget needs seconds (30s) or warp instructions (500M), not '%s'",
-                                  value);
-    if (is_time)
-        r->job.budget_seconds = n;
-    else
-        r->job.budget_instructions = (uint64_t)(n * scale);
-    return WS_EXIT_OK;
-}
-
 static int read_option(struct request *r, int found, const char *value)
 {
     const char **const texts[] = {[O_SPEC] = &r->spec,     [O_PTX] = &r->ptx,
@@ -129,9 +95,15 @@ static int read_option(struct request *r, int found, const char *value)
                                   value);
     }
     if (found == O_SAMPLE)
-        return read_sample(r, value);
+        return ws_model_sample_parse(value, &r->job.sample_blocks) == 0
+                   ? WS_EXIT_OK
+                   : ws_cli_usage_error(r->job.command,
+                                        "--sample needs auto, off or a number of blocks from 2, not '%s'", value);
     if (found == O_BUDGET)
-        return read_budget(r, value);
+        return ws_model_budget_parse(value, &r->job.budget_seconds, &r->job.budget_instructions) == 0
+                   ? WS_EXIT_OK
+                   : ws_cli_usage_error(r->job.command,
+                                        "--budget needs seconds (30s) or warp instructions (500M), not '%s'", value);
     if (found == O_THREADS || found == O_MAX)
         return read_number(r, found, value);
     if (found == WS_CLI_OPERAND) {

@@ -377,6 +377,22 @@ static int check_limits(const struct ws_run_options *o)
     return -1;
 }
 
+/* -1: nothing wrong. */
+static int check_sample(const struct ws_run_options *o)
+{
+    const char *sample = value_of(o, "WARPSIGHT_MODEL_SAMPLE"), *budget = value_of(o, "WARPSIGHT_MODEL_BUDGET");
+    uint32_t blocks;
+    uint64_t instructions;
+    double seconds;
+    if ((sample || budget) && !o->is_model)
+        return REFUSE("--sample and --model-budget belong to --model");
+    if (sample && ws_model_sample_parse(sample, &blocks) != 0)
+        return REFUSE("--sample needs auto, off or a number of blocks from 2, not '%s'", sample);
+    if (budget && ws_model_budget_parse(budget, &seconds, &instructions) != 0)
+        return REFUSE("--model-budget needs seconds (30s) or warp instructions (500M), not '%s'", budget);
+    return -1;
+}
+
 static int check_values(const struct ws_run_options *o)
 {
     static struct ws_plan plan; /* 60 KiB */
@@ -400,6 +416,9 @@ static int check_values(const struct ws_run_options *o)
         return REFUSE("--kernel-name: '%s' is no POSIX extended regular expression", kernel);
     if (checks && ws_model_check_parse(checks, &bits) != 0)
         return REFUSE("--check: '%s' is no list of bounds, align, barrier, uninit, races, all", checks);
+    status = check_sample(o);
+    if (status != -1)
+        return status;
     if (ranges && ws_nvtx_filter_init(&filter, ranges, why, sizeof why) != 0)
         return REFUSE("--nvtx-include: %s", why);
     if (o->is_csv && o->is_json)

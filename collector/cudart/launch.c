@@ -76,6 +76,9 @@ static int code_of_fatal(enum ws_model_fatal fatal)
 
 /* A launch of the same kernel tells no more of its lines than those before: the session stays small. */
 #define TOLD_MAX 32
+/* --sample auto: blocks of the inside that later launches of a kernel run. A program of ten thousand small launches
+ * would take minutes otherwise. */
+#define OFTEN_BLOCKS 8
 
 struct source {
     const struct ws_model *model;
@@ -103,6 +106,17 @@ static void tell_instructions(const struct rt_work *w, const struct ws_model *mo
     ws_emit_instructions(rt_emit(), w->function->name, launch, result, source_of, &source);
 }
 
+/* Ctrl-C: the launch that ran is in the session as far as it came, marked; then the program ends as it would have. */
+static void end_early(const struct rt_work *w, const struct ws_model_result *result)
+{
+    rt_complain(
+        "model-cancelled", 1, "run it again, with --sample auto when it takes too long",
+        "Ctrl-C while %.150s ran, after %llu of %llu blocks: its counts are of a part, later launches are missing",
+        w->function->name, (unsigned long long)result->blocks_run, (unsigned long long)result->blocks);
+    rt_flush();
+    rt_end_interrupted();
+}
+
 static void take_result(const struct rt_work *w, const struct ws_model *model, const struct ws_model_launch *launch,
                         struct ws_model_result *result)
 {
@@ -113,7 +127,12 @@ static void take_result(const struct rt_work *w, const struct ws_model *model, c
     for (uint32_t k = 0; k < result->issues_n; k++)
         fprintf(stderr, "==WARPSIGHT== %s: %s (%llu times)\n", result->issues[k].is_hint ? "hint" : "error",
                 result->issues[k].text, (unsigned long long)result->issues[k].count);
-    if (result->is_stopped && fatal == RT_Success)
+    if (result->stop == WS_MODEL_STOP_CANCELLED)
+        end_early(w, result);
+    else if (launch->samples_when_cut && result->blocks_run == 0 && result->issues_n == 0)
+        rt_complain("model-stopped", 1, "raise --model-budget", "%.200s: no block ended within the budget",
+                    w->function->name);
+    else if (result->is_stopped && fatal == RT_Success)
         rt_complain("model-stopped", 1, "raise --max-instructions",
                     "%.200s was stopped at its bound of instructions: what it writes is not complete",
                     w->function->name);
@@ -135,11 +154,9 @@ int rt_launch_run(const struct rt_work *w)
                                      .params = w->params,
                                      .params_bytes = w->params_bytes,
                                      .print = rt_print,
-                                     .threads = rt_threads(),
-                                     .checks = rt_checks(),
-                                     .max_instructions = rt_max_instructions(),
                                      .spill_bytes = rt_spill_of(w->function->name)};
     struct ws_model_result result;
+    struct rt_progress progress;
     struct ws_model *model;
     int err, code = rt_function_load(w->function, &model, &launch.kernel, error);
     if (code != RT_Success) {
@@ -147,8 +164,13 @@ int rt_launch_run(const struct rt_work *w)
                     error);
         return code;
     }
+    rt_set_bounds(&launch);
+    if (launch.sample_blocks == WS_SAMPLE_AUTO && w->function->told >= TOLD_MAX)
+        launch.sample_blocks = OFTEN_BLOCKS;
     rt_heap_open();
+    rt_progress_begin(&progress, w->function->name, &launch);
     err = ws_model_run(model, &launch, &result);
+    rt_progress_end(&progress);
     rt_heap_close();
     if (err == 0) {
         take_result(w, model, &launch, &result);

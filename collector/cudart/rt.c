@@ -177,15 +177,18 @@ struct ws_model *rt_memory(void)
     return rt.memory;
 }
 
-uint32_t rt_threads(void)
+void rt_set_bounds(struct ws_model_launch *launch)
 {
     long n = rt.settings.threads > 0 ? rt.settings.threads : sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 64 ? 64 : (uint32_t)n;
-}
-
-uint64_t rt_max_instructions(void)
-{
-    return (uint64_t)rt.settings.max_instructions;
+    uint64_t instructions = 0;
+    launch->threads = n < 1 ? 1 : n > 64 ? 64 : (uint32_t)n;
+    launch->checks = rt.checks;
+    launch->max_instructions = (uint64_t)rt.settings.max_instructions;
+    (void)ws_model_sample_parse(rt.settings.sample, &launch->sample_blocks); /* run has looked at both */
+    if (ws_model_budget_parse(rt.settings.model_budget, &launch->max_seconds, &instructions) != 0)
+        return;
+    launch->samples_when_cut = true;
+    launch->max_instructions = instructions ? instructions : launch->max_instructions;
 }
 
 unsigned rt_checks(void)

@@ -55,11 +55,24 @@ struct ws_emit *rt_emit(void);
 void rt_flush(void);
 /* A model without kernels that holds the device memory of all modules. */
 struct ws_model *rt_memory(void);
-uint32_t rt_threads(void);
-uint64_t rt_max_instructions(void);
+/* What --max-instructions, --sample, --model-budget, --threads and --check ask for. */
+void rt_set_bounds(struct ws_model_launch *launch);
 unsigned rt_checks(void); /* enum ws_model_check */
 /* cudaDeviceSetLimit: bytes of a thread's stack, of the heap of kernels. */
 size_t rt_stack_bytes(void), rt_heap_bytes(void);
+
+/* --- progress.c --- */
+
+/* A line on a terminal while a launch runs, and Ctrl-C: around ws_model_run(), whose tick is set here. */
+struct rt_progress {
+    const char *name;
+    double shown_s;
+    bool is_terminal, has_line, is_catching;
+};
+void rt_progress_begin(struct rt_progress *p, const char *name, struct ws_model_launch *launch);
+void rt_progress_end(struct rt_progress *p);
+/* After Ctrl-C, when what there is has been written: the program ends of it as ever. */
+void rt_end_interrupted(void);
 
 /* --- output.c --- */
 

@@ -105,7 +105,7 @@ struct worker {
 
 static size_t counts_n(const struct code *c)
 {
-    return c->blocks_n * BLOCK_COUNTS + c->guarded_n * GUARD_COUNTS + c->stats_n * MEM_COUNTS + 1;
+    return c->blocks_n * BLOCK_COUNTS + c->guarded_n * GUARD_COUNTS + (size_t)c->stats_n * MEM_COUNTS + 1;
 }
 
 typedef void (*visit_fn)(uint64_t *count, size_t place, void *user);

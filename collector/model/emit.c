@@ -214,7 +214,7 @@ static void put_sampled_warning(struct ws_emit *e)
     snprintf(text, sizeof text, "of %llu of %llu launches a part of the blocks ran: their counts are estimates",
              (unsigned long long)e->sampled, (unsigned long long)e->profiles);
     ws_emit_status(e, "model-sampled", 0, text,
-                   "each kernel says how many; leave --sample and --budget out for exact counts", 1);
+                   "each kernel says how many; leave sample and budget out for exact counts", 1);
 }
 
 static const char *remedy_of(const struct ws_model_issue *issue)

@@ -429,9 +429,9 @@ struct repeat {
 /* By hand: the compiler's sum over a vector's lanes costs as much as the rest. */
 static inline bool in_step_64(const uint64_t *a, uint64_t base, uint64_t step)
 {
-    __m256i want = _mm256_set_epi64x((long long)(base + 3 * step), (long long)(base + 2 * step),
-                                     (long long)(base + step), (long long)base);
-    __m256i by = _mm256_set1_epi64x((long long)(4 * step)), differs = _mm256_setzero_si256();
+    const uint64_t first[4] = {base, base + step, base + 2 * step, base + 3 * step}, four = 4 * step;
+    __m256i want = _mm256_loadu_si256((const __m256i *)(const void *)first);
+    __m256i by = _mm256_set1_epi64x((long long)four), differs = _mm256_setzero_si256();
     for (int l = 0; l < 32; l += 4) {
         __m256i is = _mm256_loadu_si256((const __m256i *)(const void *)(a + l));
         differs = _mm256_or_si256(differs, _mm256_xor_si256(is, want));
@@ -571,15 +571,15 @@ static inline uint8_t *repeat_at(const struct repeat *r)
 
 static inline void gather_groups(uint32_t *d, const uint8_t *at, const struct mem_row *row)
 {
-    for (int g = 0; g < 32 / GROUP_LANES; g++) {
+    for (size_t g = 0; g < 32 / GROUP_LANES; g++) {
         const uint8_t *from = at + row->pattern[g * GROUP_LANES];
         uint32_t v;
         if (row->group_rows >> g & 1) {
-            memcpy(d + (size_t)g * GROUP_LANES, from, 4 * GROUP_LANES);
+            memcpy(d + g * GROUP_LANES, from, sizeof *d * GROUP_LANES);
             continue;
         }
         memcpy(&v, from, 4);
-        for (int l = 0; l < GROUP_LANES; l++)
+        for (size_t l = 0; l < GROUP_LANES; l++)
             d[g * GROUP_LANES + l] = v;
     }
 }

@@ -368,6 +368,40 @@ int ws_model_check_parse(const char *text, unsigned *checks)
     return 0;
 }
 
+int ws_model_sample_parse(const char *text, uint32_t *blocks)
+{
+    char *end;
+    unsigned long n;
+    if (strcmp(text, "auto") == 0) {
+        *blocks = WS_SAMPLE_AUTO;
+        return 0;
+    }
+    if (strcmp(text, "off") == 0) {
+        *blocks = 0;
+        return 0;
+    }
+    n = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 2 || n > 1ul << 30)
+        return -WS_EINVAL;
+    *blocks = (uint32_t)n;
+    return 0;
+}
+
+int ws_model_budget_parse(const char *text, double *seconds, uint64_t *instructions)
+{
+    char *end;
+    double n = strtod(text, &end);
+    double scale = *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
+    bool is_time = strcmp(end, "s") == 0;
+    if (scale > 1)
+        end++;
+    if (end == text || !(n > 0) || n * scale >= 1e18 || (*end != '\0' && !is_time))
+        return -WS_EINVAL;
+    *seconds = is_time ? n : 0;
+    *instructions = is_time ? 0 : (uint64_t)(n * scale);
+    return 0;
+}
+
 int ws_model_variable(struct ws_model *model, const char *name, uint64_t *addr, uint64_t *bytes)
 {
     for (uint32_t v = 0; v < model->module->vars_n; v++)

@@ -79,6 +79,11 @@ const char *ws_model_check_name(unsigned check);
 /* "bounds,races", "all": bits. -WS_EINVAL: another word; *checks untouched. */
 int ws_model_check_parse(const char *text, unsigned *checks);
 
+/* "auto", "off" or a number of blocks from 2: struct ws_model_launch.sample_blocks. -WS_EINVAL; *blocks untouched. */
+int ws_model_sample_parse(const char *text, uint32_t *blocks);
+/* "30s", "0.5s": seconds; "500M", "2G", "123456": warp instructions; the other is 0. -WS_EINVAL; both untouched. */
+int ws_model_budget_parse(const char *text, double *seconds, uint64_t *instructions);
+
 /* Between blocks and every few million instructions, from the thread that called ws_model_run(). */
 struct ws_model_progress {
     uint64_t blocks_done, blocks; /* blocks: that are to run */

@@ -297,6 +297,50 @@ def bench_bundle():
     say("bundle, gzip -9", "%.1f kB" % (size / 1e3), size / 1e3, 90)
 
 
+# The 27 launches of the design's prototype, as far as they are files of kernels/, and more launches of the same.
+SUITE = "vec_add stride_read mat_add transpose offset_copy matmul fma_peak fp64_peak diverge reduce_tree".split()
+COALESCED = ["vec_add", "copy_width<1>", "offset_copy<0>", "mat_add_xcol", "stride_read<1>", "zip_bias", "map_view_contiguous",
+             "matmul_naive", "matmul_tiled<32>", "gemv<64>"]
+
+
+def model(threads, files, build=B):
+    """Wall and processor seconds of a whole process; M warp instructions/s of processor time by kernel."""
+    folder = tempfile.mkdtemp(dir=scratch)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
+    p = subprocess.run([os.path.join(build, "warpsight"), "kernels", "model", "--threads", str(threads), *files,
+                        *(["--instructions", "v3"] if build == B else [])],
+                       env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                       preexec_fn=pinned if threads == 1 else None)
+    wall = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert p.returncode == 0, p.stderr
+    shutil.rmtree(folder)
+    rates = {m[1]: float(m[2]) for m in re.finditer(r"modelled (\S+) .* ([0-9]+) M/s", p.stderr)}
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, rates
+
+
+def bench_model():
+    """The SIMT model on reference kernels in full, AVX2, bounds checks on; processor time, for others use the machine."""
+    runs, pairs = [], []
+    for _ in range(5):
+        one = model(1, SUITE)
+        two = model(2, SUITE)
+        runs.append(one)
+        pairs.append((one[0] / two[0], two[1] / one[1]))
+    say("suite in full, one thread", spread([r[1] for r in runs]) + " s of processor time", median([r[1] for r in runs]), 6)
+    say("two threads", spread([p[0] for p in pairs]) + " times as fast by the clock, pair by pair", median([p[0] for p in pairs]), 1.6, False)
+    say("  processor time against one", spread([p[1] for p in pairs]) + " times, pair by pair")
+    rates = [model(1, ["vec_add", "copy_width", "offset_copy", "mat_add", "stride_read", "zip_bias", "map_view", "matmul", "gemv"])[2]
+             for _ in range(5)]
+    for name in COALESCED:
+        mine = [r[name] for r in rates]
+        say("coalesced: " + name, spread(mine) + " M warp instructions/s", median(mine), 150, False)
+    if BASE:
+        old = [model(1, SUITE, BASE)[1] / model(1, SUITE)[1] for _ in range(3)]
+        say("  BASE against this build", spread(old) + " times the processor time, pair by pair")
+
+
 BENCHES = {n[6:]: f for n, f in globals().items() if n.startswith("bench_")}
 wanted = sys.argv[1:] or list(BENCHES)
 if not set(wanted) <= set(BENCHES):

@@ -84,6 +84,18 @@ many() {
         report_says "only the first 1000 launches of each kernel have counters"
 }
 check every_launch_is_counted_the_first_thousand_have_counters many
+# 8 blocks: the first, the last, two between; nothing else ran, so the program's own check finds what is missing.
+sampled() {
+    run 0 --sample 2 "${H}_none" add && ! prints "0 wrong" >/dev/null && report_says '"blocks": 4' && report_says '"of": 8' &&
+        report_says "their counts are estimates" && run 0 --sample off "${H}_none" add && prints "0 wrong" &&
+        run 0 --model-budget 1G "${H}_none" add && prints "0 wrong" && run 0 --model-budget 1 "${H}_none" add &&
+        says "no block ended within the budget" &&
+        run 125 --sample 1 "${H}_none" add && says "--sample needs auto, off or a number of blocks from 2, not '1'" &&
+        run 125 --model-budget 5m "${H}_none" add && says "--model-budget needs seconds"
+    "$W" run --sample 4 "${H}_none" add 2>"$scratch/err"
+    [ $? -eq 125 ] && says "belong to --model"
+}
+check a_part_of_the_blocks_is_labelled_and_bad_bounds_are_named sampled
 uninit() {
     run 0 --check uninit "${H}_none" half && says "read of memory that nobody wrote" && says "cudaMalloc 1" &&
         grep -q "(16 times)" "$scratch/err" && run 0 "${H}_none" half && ! grep -q "nobody wrote" "$scratch/err" &&
@@ -156,6 +168,60 @@ relink() {
         run 125 "$scratch/sass" leak &&
         says "it has no PTX" && says "nvcc -cudart shared -gencode"
 }
+# A kernel that never ends, on a terminal: the line, Ctrl-C, what there is in the session; in a pipe no line.
+interrupted() {
+    cat >"$scratch/forever.cu" <<'END'
+#include <cstdio>
+__global__ void forever(volatile int *stop) { while (!*stop) {} }
+__global__ void fine(int *p) { p[threadIdx.x] = 1; }
+int main()
+{
+    int *p;
+    cudaMalloc(&p, 128);
+    fine<<<1, 32>>>(p);
+    cudaMemset(p, 0, 128);
+    printf("begin\n");
+    fflush(stdout);
+    forever<<<4, 32>>>(p);
+    printf("never\n");
+}
+END
+    "$nvcc" -Wno-deprecated-gpu-targets -cudart shared -gencode arch=compute_90,code=compute_90 "$scratch/forever.cu" -o "$scratch/forever" || return 1
+    python3 - "$W" "$scratch/forever" >"$scratch/out" 2>"$scratch/err" <<'END' || return 1
+import os, pty, select, subprocess, sys, time
+def run(stderr):
+    return subprocess.Popen([sys.argv[1], "run", "--model", "--json", sys.argv[2]], stdout=subprocess.PIPE, stderr=stderr, start_new_session=True)
+def interrupt(p, until):
+    end = time.time() + 60
+    while not until() and time.time() < end:
+        time.sleep(0.05)
+    os.killpg(p.pid, 2)
+    return p.communicate(timeout=60)[0].decode()
+master, slave = pty.openpty()
+shown = b""
+def line():
+    global shown
+    while select.select([master], [], [], 0)[0]:
+        shown += os.read(master, 4096)
+    return b" of 4 blocks" in shown
+p = run(slave)
+text = interrupt(p, line)
+line()
+assert b"0 of 4 blocks" in shown and b"M/s" in shown, shown
+assert b"Ctrl-C while" in shown, shown
+assert p.returncode == 130, p.returncode
+assert "never" not in text and '"model-cancelled"' in text and '"fine"' in text and '"forever"' in text, text
+start = time.time()
+p = run(subprocess.PIPE)
+os.set_blocking(p.stderr.fileno(), False)
+time.sleep(2)
+os.killpg(p.pid, 2)
+said = p.stderr
+p.wait(60)
+said = said.read()
+assert b" of 4 blocks," not in said, said
+END
+}
 registers() {
     run 0 "$scratch/runtime" && grep -q '"regs_per_thread": 16' "$scratch/out" && ! grep -q "not known" "$scratch/err"
 }
@@ -166,6 +232,7 @@ abi() {
 if [ -n "$nvcc" ]; then
     compile_all
     check ordinary_kernels_give_their_answers kernels
+    check ctrl_c_keeps_what_there_is_and_a_terminal_sees_how_far_it_is interrupted
     check streams_graphs_and_memory_work runtime
     check calls_that_cannot_be_inlined_give_their_answers all_ok calls 5
     check threads_that_wait_for_each_other_give_their_answers all_ok together 7
