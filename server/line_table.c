@@ -381,7 +381,7 @@ static int run_extended(struct decoder *d, struct reader *r, struct state *s)
 {
     uint64_t n = get_uleb(r);
     struct reader body = *r;
-    uint32_t section;
+    uint32_t section = NO_SECTION;
     size_t place;
     int err = 0;
     if (r->is_short || n == 0 || n > r->end - r->at)
