@@ -94,6 +94,8 @@ static int read_option(struct request *r, int found, const char *value)
         return ws_cli_usage_error(r->job.command, "--check: '%s' is no list of bounds, uninit, races, align, barrier",
                                   value);
     }
+    if (found == O_INSTRUCTIONS && strcmp(value, "base") != 0 && strcmp(value, "v3") != 0 && strcmp(value, "v4") != 0)
+        return ws_cli_usage_error(r->job.command, "--instructions needs base, v3 or v4, not '%s'", value);
     if (found == O_SAMPLE)
         return ws_model_sample_parse(value, &r->job.sample_blocks) == 0
                    ? WS_EXIT_OK

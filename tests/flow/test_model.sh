@@ -111,7 +111,7 @@ P
     "$W" model --bundled vec_add --budget 500k -q | grep -q 'of 65536 blocks: every count is an estimate' || return 1
     "$W" model --bundled vec_add --budget 10 -q >/dev/null 2>"$scratch/s.err"
     [ $? -eq 1 ] && grep -q 'no block ended within the budget' "$scratch/s.err" || return 1
-    for wrong in "--sample 1" "--sample x" "--budget 0" "--budget 5x" "--budget s"; do
+    for wrong in "--instructions v5" "--sample 1" "--sample x" "--budget 0" "--budget 5x" "--budget s"; do
         # shellcheck disable=SC2086
         "$W" model --bundled vec_add $wrong >/dev/null 2>&1
         [ $? -eq 2 ] || { echo "$wrong"; return 1; }
