@@ -48,12 +48,12 @@ int ws_collection_stop(const char *reason);
 void ws_collection_profiler_call(bool on);
 void ws_collection_range_changed(void);
 
-/* From the collector's thread, each time it wakes: flush what is finished, stop when the time is up. */
 /* Let go of CUPTI for good, before another tool subscribes: everything that is collected is off and handed over when
  * this returns. False: it cannot be, a sampler runs or a counted launch does not end. Any thread outside of a launch.
  */
 bool ws_collection_yield(void);
 
+/* From the collector's thread, each time it wakes: flush what is finished, stop when the time is up. */
 void ws_collection_tick(bool is_final);
 
 /* How often what ws_collection_tell() says has changed. */

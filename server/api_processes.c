@@ -39,14 +39,7 @@ void ws_api_processes(struct ws_call *call)
 static void put_running(struct ws_json *j, const struct ws_ctl_process *p)
 {
     ws_json_object(j);
-    ws_json_put_text(j, "agent", p->agent_id);
-    ws_json_put_uint(j, "pid", p->pid);
-    ws_json_put_text(j, "session", p->token);
-    ws_json_put_text(j, "name", p->name);
-    ws_json_put_text(j, "rank", p->rank);
-    ws_json_put_text(j, "host", p->host);
-    ws_json_put_text(j, "exe", p->exe);
-    ws_json_put_text(j, "state", p->is_on ? "collecting" : "idle");
+    ws_ctl_put_process(j, p);
     ws_json_put_text(j, "reason", p->was_told ? p->reason : "start");
     ws_report_json_time(j, "since", p->was_told ? p->since_ns : p->started_ns);
     ws_report_json_time(j, "until", p->until_ns);

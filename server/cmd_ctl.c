@@ -261,14 +261,7 @@ static int64_t now_ns(void)
 static void put_json(struct ws_json *j, const struct ws_ctl_process *p, const char *answer, const char *error)
 {
     ws_json_object_line(j);
-    ws_json_put_uint(j, "pid", p->pid);
-    ws_json_put_text(j, "agent", p->agent_id);
-    ws_json_put_text(j, "session", p->token);
-    ws_json_put_text(j, "name", p->name);
-    ws_json_put_text(j, "rank", p->rank);
-    ws_json_put_text(j, "host", p->host);
-    ws_json_put_text(j, "exe", p->exe);
-    ws_json_put_text(j, "state", p->is_on ? "collecting" : "idle");
+    ws_ctl_put_process(j, p);
     ws_json_put_text(j, "reason", p->was_told ? p->reason : "");
     ws_json_put_int(j, "since_ns", p->was_told ? p->since_ns : p->started_ns);
     if (p->until_ns > 0)

@@ -330,3 +330,15 @@ int ws_ctl_ask(const struct ws_ctl_process *process, struct ws_control_command *
     }
     return err;
 }
+
+void ws_ctl_put_process(struct ws_json *j, const struct ws_ctl_process *p)
+{
+    ws_json_put_uint(j, "pid", p->pid);
+    ws_json_put_text(j, "agent", p->agent_id);
+    ws_json_put_text(j, "session", p->token);
+    ws_json_put_text(j, "name", p->name);
+    ws_json_put_text(j, "rank", p->rank);
+    ws_json_put_text(j, "host", p->host);
+    ws_json_put_text(j, "exe", p->exe);
+    ws_json_put_text(j, "state", p->is_on ? "collecting" : "idle");
+}

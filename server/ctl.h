@@ -6,6 +6,7 @@
 #define WS_SERVER_CTL_H
 
 #include "../collector/control.h"
+#include "json.h"
 #include "paths.h"
 
 #include <stdbool.h>
@@ -20,7 +21,7 @@ struct ws_ctl_process {
     int64_t started_ns;
     char name[128], exe[512], host[256], rank[64];
     bool is_on;    /* collecting */
-    bool was_told; /* the five that follow are known: it has been off at least once */
+    bool was_told; /* the three that follow are known: it has been off at least once */
     int64_t since_ns, until_ns;
     char reason[32];
 };
@@ -28,6 +29,9 @@ struct ws_ctl_process {
 /* Each of them in the spool, by session and agent; what cannot be read is passed over.
  * -WS_EPERM: the spool is not ours alone. */
 int ws_ctl_each(const char *spool, int (*each)(void *state, const struct ws_ctl_process *process), void *state);
+
+/* Who it is and whether it collects, as members of the object that is open: the same for `ctl --json` and the API. */
+void ws_ctl_put_process(struct ws_json *j, const struct ws_ctl_process *process);
 
 /* Hand a command to a process and wait for its answer. The command's id is made here.
  *   answer    what the process said

@@ -284,6 +284,12 @@ static uint32_t ordinal_of(const struct export *e, int64_t device_id)
     return UINT32_MAX;
 }
 
+/* Grid, block and dynamic shared memory, which the store has once a kernel, into a record of one launch of it. */
+#define PUT_SHAPE(rec, launch)                                                                             \
+    ((rec).grid_x = (launch).grid.x, (rec).grid_y = (launch).grid.y, (rec).grid_z = (launch).grid.z,       \
+     (rec).block_x = (launch).block.x, (rec).block_y = (launch).block.y, (rec).block_z = (launch).block.z, \
+     (rec).dynamic_smem_bytes = (launch).dynamic_smem_bytes)
+
 static int write_signature(struct export *e, const struct ws_kernel_row *k)
 {
     const struct ws_launch *l = &k->launch;
@@ -403,13 +409,7 @@ static int write_profile(void *state, const struct ws_profile_row *row)
         return 0;
     if (!k)
         return -WS_ECORRUPT;
-    rec.grid_x = k->launch.grid.x;
-    rec.grid_y = k->launch.grid.y;
-    rec.grid_z = k->launch.grid.z;
-    rec.block_x = k->launch.block.x;
-    rec.block_y = k->launch.block.y;
-    rec.block_z = k->launch.block.z;
-    rec.dynamic_smem_bytes = k->launch.dynamic_smem_bytes;
+    PUT_SHAPE(rec, k->launch);
     err = text_id(e, &e->names, k->id, k->mangled, &rec.name);
     return err == 0 ? ws_capture_put_profile(&e->w, &rec) : err;
 }
@@ -434,13 +434,7 @@ static int write_instruction(void *state, const struct ws_instruction_row *row)
     if (row->process_id != e->process_id)
         return 0;
     rec.device = ordinal_of(e, k->device_id);
-    rec.grid_x = k->launch.grid.x;
-    rec.grid_y = k->launch.grid.y;
-    rec.grid_z = k->launch.grid.z;
-    rec.block_x = k->launch.block.x;
-    rec.block_y = k->launch.block.y;
-    rec.block_z = k->launch.block.z;
-    rec.dynamic_smem_bytes = k->launch.dynamic_smem_bytes;
+    PUT_SHAPE(rec, k->launch);
     err = text_id(e, &e->names, k->id, k->mangled, &rec.name);
     if (err == 0)
         err = text_id(e, &e->calls, row->opcode_id, row->opcode, &rec.opcode);
@@ -509,13 +503,7 @@ static int write_decision(void *state, const struct ws_decision_row *row)
     if (!k)
         return -WS_ECORRUPT;
     rec.device = ordinal_of(e, k->device_id);
-    rec.grid_x = k->launch.grid.x;
-    rec.grid_y = k->launch.grid.y;
-    rec.grid_z = k->launch.grid.z;
-    rec.block_x = k->launch.block.x;
-    rec.block_y = k->launch.block.y;
-    rec.block_z = k->launch.block.z;
-    rec.dynamic_smem_bytes = k->launch.dynamic_smem_bytes;
+    PUT_SHAPE(rec, k->launch);
     err = text_id(e, &e->names, k->id, k->mangled, &rec.name);
     if (err == 0)
         err = ws_capture_put_decision(&e->w, &rec);

@@ -487,6 +487,12 @@ static int find_kernel(struct ws_frames *in, const struct ws_rec_signature *sig,
     return 0;
 }
 
+/* What a signature begins with, out of any record of one launch: their fields have the same names. */
+#define SIGNATURE_OF(rec)                                                                                     \
+    .name = (rec)->name, .device = (rec)->device, .grid_x = (rec)->grid_x, .grid_y = (rec)->grid_y,           \
+    .grid_z = (rec)->grid_z, .block_x = (rec)->block_x, .block_y = (rec)->block_y, .block_z = (rec)->block_z, \
+    .dynamic_smem_bytes = (rec)->dynamic_smem_bytes
+
 static int take_signature(struct ws_frames *in, const struct ws_rec_signature *rec)
 {
     struct sig_entry *e;
@@ -567,15 +573,7 @@ static uint16_t small(uint32_t v)
 
 static int take_kernel(struct ws_frames *in, const struct ws_rec_kernel *rec)
 {
-    struct ws_rec_signature sig = {.name = rec->name,
-                                   .device = rec->device,
-                                   .grid_x = rec->grid_x,
-                                   .grid_y = rec->grid_y,
-                                   .grid_z = rec->grid_z,
-                                   .block_x = rec->block_x,
-                                   .block_y = rec->block_y,
-                                   .block_z = rec->block_z,
-                                   .dynamic_smem_bytes = rec->dynamic_smem_bytes,
+    struct ws_rec_signature sig = {SIGNATURE_OF(rec),
                                    .has_attributes = 1,
                                    .cluster_x = rec->cluster_x,
                                    .cluster_y = rec->cluster_y,
@@ -684,15 +682,7 @@ static int keep_profile(struct ws_frames *in, uint64_t number, int64_t id)
 
 static int take_profile(struct ws_frames *in, const struct ws_rec_profile *rec)
 {
-    struct ws_rec_signature sig = {.name = rec->name,
-                                   .device = rec->device,
-                                   .grid_x = rec->grid_x,
-                                   .grid_y = rec->grid_y,
-                                   .grid_z = rec->grid_z,
-                                   .block_x = rec->block_x,
-                                   .block_y = rec->block_y,
-                                   .block_z = rec->block_z,
-                                   .dynamic_smem_bytes = rec->dynamic_smem_bytes};
+    struct ws_rec_signature sig = {SIGNATURE_OF(rec)};
     struct agent *a = in->agent;
     struct sig_entry *e = NULL;
     int64_t id = 0;
@@ -760,15 +750,7 @@ static int find_text_row(struct ws_frames *in, uint32_t id, int64_t *row)
 
 static int take_instruction(struct ws_frames *in, const struct ws_rec_instruction *rec)
 {
-    struct ws_rec_signature sig = {.name = rec->name,
-                                   .device = rec->device,
-                                   .grid_x = rec->grid_x,
-                                   .grid_y = rec->grid_y,
-                                   .grid_z = rec->grid_z,
-                                   .block_x = rec->block_x,
-                                   .block_y = rec->block_y,
-                                   .block_z = rec->block_z,
-                                   .dynamic_smem_bytes = rec->dynamic_smem_bytes};
+    struct ws_rec_signature sig = {SIGNATURE_OF(rec)};
     struct sig_entry *e = NULL;
     int64_t opcode = 0;
     int64_t file = 0;
@@ -821,15 +803,7 @@ static int take_cubin(struct ws_frames *in, const struct ws_rec_cubin *rec)
 
 static int take_decision(struct ws_frames *in, const struct ws_rec_decision *rec)
 {
-    struct ws_rec_signature sig = {.name = rec->name,
-                                   .device = rec->device,
-                                   .grid_x = rec->grid_x,
-                                   .grid_y = rec->grid_y,
-                                   .grid_z = rec->grid_z,
-                                   .block_x = rec->block_x,
-                                   .block_y = rec->block_y,
-                                   .block_z = rec->block_z,
-                                   .dynamic_smem_bytes = rec->dynamic_smem_bytes};
+    struct ws_rec_signature sig = {SIGNATURE_OF(rec)};
     struct sig_entry *e = NULL;
     int err = find_kernel(in, &sig, &e);
     return err == 0 ? ws_store_put_decision(in->store, in->agent->process_id, e->kernel_id, rec) : err;
