@@ -368,8 +368,11 @@ static int check_limits(const struct ws_run_options *o)
 {
     const char *budget = value_of(o, "WARPSIGHT_BUDGET");
     const char *overhead = value_of(o, "WARPSIGHT_MAX_OVERHEAD");
+    const char *name;
     int64_t ns;
     double part;
+    if (o->is_model && (is_given(o, "WARPSIGHT_BUDGET", &name) || is_given(o, "WARPSIGHT_MAX_OVERHEAD", &name)))
+        return REFUSE("%s bounds counting on a GPU; with --model a launch is bounded by --model-budget", name);
     if (budget && ws_budget_parse_time(budget, &ns) != 0)
         return REFUSE("--budget: '%s' is no time; write 10s, 500ms, 2m", budget);
     if (overhead && ws_budget_parse_percent(overhead, &part) != 0)
