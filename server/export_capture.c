@@ -684,7 +684,8 @@ static int write_process(struct export *e, const struct ws_process_row *p, bool 
         err = ws_store_each_pm_series(e->store, e->session_id, write_series, e);
     if (err == 0)
         err = write_pc_samples(e, is_first);
-    err = ws_store_each_decision(e->store, e->session_id, write_decision, e);
+    if (err == 0)
+        err = ws_store_each_decision(e->store, e->session_id, write_decision, e);
     if (err == 0)
         err = ws_store_each_budget(e->store, e->session_id, write_budget, e);
     if (err == 0)

@@ -4,6 +4,8 @@
 #include "../../server/export.h"
 #include "session.h"
 
+#include <sqlite3.h>
+
 /* What a roofline point is made of, as texts 20 to 25. */
 static void put_work(struct capture *c)
 {
@@ -302,6 +304,25 @@ TEST(more_than_a_frame_of_records_becomes_several_frames)
     ws_report_free(s);
     free(c.bytes);
     free(again.bytes);
+}
+
+/* What comes after must not make up for it: a capture without its launches would pass for a whole one. */
+TEST(launches_that_cannot_be_read_are_an_error)
+{
+    struct capture c = everything();
+    struct ws_store *store;
+    sqlite3 *raw = NULL;
+    FILE *out = fopen(scratch_file("half.wscap"), "w");
+    import_capture(&c, "one");
+    REQUIRE(out && sqlite3_open(scratch_file("one"), &raw) == SQLITE_OK);
+    CHECK_INT(sqlite3_exec(raw, "UPDATE activity SET data = X'07'", NULL, NULL, NULL), SQLITE_OK);
+    CHECK(sqlite3_changes(raw) > 0);
+    sqlite3_close(raw);
+    store = open_reader_of("one");
+    CHECK_INT(ws_export_capture_to(store, 1, out), -WS_ECORRUPT);
+    fclose(out);
+    ws_store_close(store);
+    free(c.bytes);
 }
 
 TEST(a_full_disk_is_an_error)
