@@ -297,7 +297,7 @@ def bench_bundle():
     say("bundle, gzip -9", "%.1f kB" % (size / 1e3), size / 1e3, 90)
 
 
-# The 27 launches of the design's prototype, as far as they are files of kernels/, and more launches of the same.
+# Files of kernels/ whose launches, in full, the target of the whole is about.
 SUITE = "vec_add stride_read mat_add transpose offset_copy matmul fma_peak fp64_peak diverge reduce_tree".split()
 COALESCED = ["vec_add", "copy_width<1>", "offset_copy<0>", "mat_add_xcol", "stride_read<1>", "zip_bias", "map_view_contiguous",
              "matmul_naive", "matmul_tiled<32>", "gemv<64>"]
