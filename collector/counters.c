@@ -53,6 +53,8 @@
 #define PASS_NONE 0xffffffffu
 #define EMPTY_MAX 2         /* sessions without one valid value after which a mode is given up */
 #define IDLE_STEPS 20       /* x 5 ms that a flush waits for a profiled launch to end */
+#define BUSY_MS 2000        /* a launch waits so long for those under way to return; after */
+#define BUSY_MAX 3          /* such times in a row none is counted any more */
 #define LATE_PREDICTIONS 10 /* a launch is late after that many times its predicted cost, at least */
 
 /* Marks left in correlationData between enter and exit. */
@@ -108,6 +110,7 @@ static struct {
     struct ws_gate gate;
     _Atomic(pthread_t) profiling_thread; /* 0 = none: glibc's are addresses */
     atomic_bool is_off;                  /* a launch did not return: no other is profiled */
+    atomic_uint busy;                    /* times in a row that the gate could not be closed */
     bool is_watched;
     atomic_ullong session; /* counts profiled launches: odd while one is under way */
     struct ws_budget budget;
@@ -232,6 +235,30 @@ static void give_up(void)
                         "counting a launch of %s by %s did not return in time: no further launch is counted, the "
                         "others go on; what hangs inside CUPTI cannot be interrupted",
                         alias, p->mode == WS_MODE_ROTATE ? "rotation" : "replay");
+}
+
+/* No launch is under way, and none begins until ws_gate_open(). Waits for one that is being profiled without an end,
+ * for watch.h looks after it; others have a time, since one of them may wait for what this thread is about to launch.
+ * False: the gate is broken, or they did not return. */
+static bool close_gate(void)
+{
+    while (!ws_gate_close_within(&counters.gate, BUSY_MS)) {
+        if (atomic_load(&counters.is_off))
+            return false;
+        if (ws_gate_is_closed(&counters.gate))
+            continue;
+        if (atomic_fetch_add(&counters.busy, 1) + 1 == BUSY_MAX) {
+            atomic_store(&counters.is_off, true);
+            ws_gate_break(&counters.gate);
+        }
+        ws_spool_status_now("launches-busy", 1, "",
+                            "launches of other threads did not return for %d s while one was to be counted: it was "
+                            "not, and after %d such times in a row no further one is",
+                            BUSY_MS / 1000, BUSY_MAX);
+        return false;
+    }
+    atomic_store(&counters.busy, 0);
+    return true;
 }
 
 bool ws_counters_start(void)
@@ -585,14 +612,18 @@ static void forget_context(struct context *c)
 
 void ws_counters_context_destroyed(CUcontext context)
 {
-    if (!ws_gate_close(&counters.gate))
+    bool is_alone = close_gate();
+    if (!is_alone && atomic_load(&counters.is_off))
         return; /* a launch hangs in there: touch nothing */
     pthread_mutex_lock(&counters.lock);
     for (size_t i = 0; i < counters.context_count; i++)
-        if (counters.contexts[i].handle == context)
+        if (counters.contexts[i].handle == context && is_alone)
             forget_context(&counters.contexts[i]);
+        else if (counters.contexts[i].handle == context)
+            counters.contexts[i] = (struct context){.handle = NULL}; /* not disabled: others are inside CUPTI */
     pthread_mutex_unlock(&counters.lock);
-    ws_gate_open(&counters.gate);
+    if (is_alone)
+        ws_gate_open(&counters.gate);
 }
 
 static void forget_chip(struct chip *chip)
@@ -924,13 +955,10 @@ static void meet_context(const CUpti_CallbackData *data, const struct ws_launch_
     uint32_t device = 0;
     bool is_known;
     int64_t from = ws_steady_ns();
-    pthread_mutex_lock(&counters.lock);
-    is_known = !data->context || knows(data->context);
-    pthread_mutex_unlock(&counters.lock);
-    if (is_known || is_capturing(call->stream) || ws_cupti.cuptiGetDeviceId(data->context, &device) != CUPTI_SUCCESS)
+    if (is_capturing(call->stream) || ws_cupti.cuptiGetDeviceId(data->context, &device) != CUPTI_SUCCESS)
         return;
     ws_perf_library_need();
-    if (!ws_gate_close(&counters.gate))
+    if (!close_gate())
         return;
     pthread_mutex_lock(&counters.lock);
     is_known = knows(data->context);
@@ -1122,9 +1150,14 @@ static bool start_session(struct profile *wanted)
 static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_call *call)
 {
     struct profile wanted;
+    CUstreamCaptureMode mode;
     bool is_chosen;
-    meet_context(data, call);
-    pthread_mutex_lock(&counters.lock);
+    pthread_mutex_lock(&counters.lock); /* once a launch, in the common case */
+    if (data->context && !knows(data->context)) {
+        pthread_mutex_unlock(&counters.lock);
+        meet_context(data, call);
+        pthread_mutex_lock(&counters.lock);
+    }
     is_chosen = choose(data, call, &wanted);
     pthread_mutex_unlock(&counters.lock);
     if (is_chosen && is_capturing(call->stream)) {
@@ -1134,15 +1167,19 @@ static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_
         is_chosen = false;
     }
     if (is_chosen) {
+        relax_capture(&mode); /* the driver is asked; a capture of this thread in another stream must not break */
         look_at(&wanted);
+        restore_capture(&mode);
         is_chosen = settle_on(&wanted);
     }
     if (!is_chosen) {
         enter_gate(data);
         return;
     }
-    if (!ws_gate_close(&counters.gate)) {
+    if (!close_gate()) {
         release(&wanted);
+        if (!atomic_load(&counters.is_off))
+            enter_gate(data);
         return;
     }
     if (!atomic_load(&counters.is_off) && ws_state_get() == WS_STATE_ON && wanted.context->handle == data->context &&

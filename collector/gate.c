@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * gate.c: many launches at once, or one alone. See gate.h. One compare-and-swap on the way in and one on the way out
- * where nobody waits: every launch of the program comes through here. */
+ * gate.c: many launches at once, or one alone. See gate.h. One load and one compare-and-swap on the way in and one
+ * subtraction on the way out where nobody waits: every launch of the program comes through here. */
 #include "gate.h"
 
 #include "steady.h"
@@ -45,8 +45,29 @@ static void wake(struct ws_gate *gate)
     pthread_mutex_unlock(&gate->lock);
 }
 
+static void pause_100us(void)
+{
+    struct timespec step = {0, 100000};
+    nanosleep(&step, NULL);
+}
+
+static void want_to_close(struct ws_gate *gate)
+{
+    atomic_store(&gate->way_until_ns, ws_steady_ns() + WS_GATE_WAY_NS);
+    atomic_fetch_add(&gate->closers, 1);
+}
+
+static void make_way(struct ws_gate *gate)
+{
+    while (atomic_load(&gate->closers) > 0 && !ws_gate_is_closed(gate) && !atomic_load(&gate->is_broken) &&
+           ws_steady_ns() < atomic_load(&gate->way_until_ns))
+        pause_100us();
+}
+
 void ws_gate_enter(struct ws_gate *gate)
 {
+    if (atomic_load(&gate->closers) > 0)
+        make_way(gate);
     if (!try_enter(gate))
         (void)wait_for(gate, try_enter, false);
 }
@@ -59,24 +80,32 @@ void ws_gate_leave(struct ws_gate *gate)
 
 bool ws_gate_close(struct ws_gate *gate)
 {
+    bool is_closed;
     if (atomic_load(&gate->is_broken))
         return false;
-    return try_close(gate) || wait_for(gate, try_close, true);
+    if (try_close(gate))
+        return true;
+    want_to_close(gate);
+    is_closed = wait_for(gate, try_close, true);
+    atomic_fetch_sub(&gate->closers, 1);
+    return is_closed;
 }
 
-/* Looks once a millisecond: a stop is seldom, and whoever is inside need not know of it. */
+/* Looks every 0.1 ms: whoever is inside need not know of it. */
 bool ws_gate_close_within(struct ws_gate *gate, unsigned ms)
 {
     int64_t until_ns = ws_steady_ns() + (int64_t)ms * 1000000;
-    while (!atomic_load(&gate->is_broken)) {
-        struct timespec step = {0, 1000000};
-        if (try_close(gate))
-            return true;
-        if (ws_steady_ns() >= until_ns)
-            return false;
-        nanosleep(&step, NULL);
-    }
-    return false;
+    bool is_closed = false;
+    want_to_close(gate);
+    while (!atomic_load(&gate->is_broken) && !(is_closed = try_close(gate)) && ws_steady_ns() < until_ns)
+        pause_100us();
+    atomic_fetch_sub(&gate->closers, 1);
+    return is_closed;
+}
+
+bool ws_gate_is_closed(struct ws_gate *gate)
+{
+    return atomic_load(&gate->passing) == WS_GATE_CLOSED;
 }
 
 void ws_gate_open(struct ws_gate *gate)

@@ -23,13 +23,15 @@ static void *pass_often(void *unused)
     (void)unused;
     for (int i = 0; i < 20000; i++) {
         ws_gate_enter(&gate);
-        ws_gate_enter(&gate); /* nests */
+        if (i % 64 == 0)
+            ws_gate_enter(&gate); /* nests */
         atomic_fetch_add(&inside, 1);
         if (atomic_load(&alone) != 0)
             atomic_fetch_add(&wrong, 1);
         (void)*(volatile int *)&guarded;
         atomic_fetch_sub(&inside, 1);
-        ws_gate_leave(&gate);
+        if (i % 64 == 0)
+            ws_gate_leave(&gate);
         ws_gate_leave(&gate);
     }
     return NULL;
@@ -62,6 +64,71 @@ TEST(one_alone_or_many_together)
     CHECK_INT(atomic_load(&gate.passing), 0);
 }
 
+static atomic_bool is_over;
+
+/* As a thread that launches without a pause: inside nearly all the time. */
+static void *storm(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&is_over)) {
+        ws_gate_enter(&gate);
+        pause_ms(1);
+        ws_gate_leave(&gate);
+    }
+    return NULL;
+}
+
+TEST(threads_that_launch_without_a_pause_do_not_keep_one_out)
+{
+    pthread_t thread[8];
+    for (int i = 0; i < 8; i++)
+        REQUIRE(pthread_create(&thread[i], NULL, storm, NULL) == 0);
+    for (int i = 0; i < 20; i++) {
+        bool is_closed = ws_gate_close_within(&gate, 2000);
+        CHECK(is_closed);
+        if (is_closed)
+            ws_gate_open(&gate);
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < 8; i++)
+        pthread_join(thread[i], NULL);
+    CHECK_INT(atomic_load(&gate.closers), 0);
+}
+
+static void *want_to_close(void *unused)
+{
+    (void)unused;
+    atomic_store(&inside, ws_gate_close(&gate) ? 1 : 2);
+    return NULL;
+}
+
+static void *pass_once(void *unused)
+{
+    (void)unused;
+    ws_gate_enter(&gate);
+    ws_gate_leave(&gate);
+    atomic_store(&inside, 7);
+    return NULL;
+}
+
+/* What is inside waits for who stands outside: a blocking launch whose kernel waits for another one's. */
+TEST(who_stands_back_goes_on_when_nobody_comes_out)
+{
+    pthread_t passer, closer;
+    ws_gate_enter(&gate);
+    REQUIRE(pthread_create(&closer, NULL, want_to_close, NULL) == 0);
+    while (atomic_load(&gate.closers) == 0)
+        pause_ms(1);
+    REQUIRE(pthread_create(&passer, NULL, pass_once, NULL) == 0);
+    pthread_join(passer, NULL); /* while we are inside */
+    CHECK_INT(atomic_load(&inside), 7);
+    ws_gate_leave(&gate);
+    pthread_join(closer, NULL);
+    CHECK_INT(atomic_load(&inside), 1);
+    ws_gate_open(&gate);
+    atomic_store(&inside, 0);
+}
+
 static void *close_and_stay(void *unused)
 {
     (void)unused;
@@ -69,13 +136,6 @@ static void *close_and_stay(void *unused)
         atomic_store(&alone, 1);
     pause_ms(300);
     ws_gate_open(&gate); /* late: broken meanwhile */
-    return NULL;
-}
-
-static void *want_to_close(void *unused)
-{
-    (void)unused;
-    atomic_store(&inside, ws_gate_close(&gate) ? 1 : 2);
     return NULL;
 }
 
