@@ -57,8 +57,11 @@
 #define BUSY_MAX 3          /* such times in a row none is counted any more */
 #define LATE_PREDICTIONS 10 /* a launch is late after that many times its predicted cost, at least */
 
-/* Marks left in correlationData between enter and exit. */
-enum { MARK_NONE, MARK_GATE_READ, MARK_PROFILED };
+/* Marks left in correlationData between enter and exit. Numbers that nobody leaves by chance: where callbacks are
+ * switched on while launches are under way, an exit may be told whose enter was not. */
+#define MARK_NONE UINT64_C(0)
+#define MARK_GATE_READ UINT64_C(0x7761727073676174)
+#define MARK_PROFILED UINT64_C(0x7761727073707266)
 
 /* The metrics of a plan as one chip has them. */
 struct chip {

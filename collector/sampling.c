@@ -482,8 +482,13 @@ static bool enable(struct context *c)
 void ws_sampling_start(CUcontext context)
 {
     struct context *c;
-    if (!sampling.table || !lock_within(500))
+    if (!sampling.table)
         return;
+    if (!lock_within(500)) {
+        ws_spool_status_now("sampling-busy", 1, "",
+                            "a module was being loaded all the while: a context is not sampled");
+        return;
+    }
     c = context_of(context, true);
     if (c && !c->is_on && !enable(c))
         disable(c);
