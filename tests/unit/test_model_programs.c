@@ -107,7 +107,7 @@ TEST(functions_that_call_themselves)
         struct work w;
         int *out;
         REQUIRE(open_ptx(&w, "calls"));
-        out = buffer(&w, 0, 64 * 4);
+        out = buffer(&w, 0, 64 * sizeof(int32_t));
         w.launch.instructions = sets[s];
         REQUIRE(run(&w, "recursive", 1, 64) == 0);
         for (int i = 0; i < 64; i++)
@@ -131,7 +131,7 @@ TEST(functions_by_address_from_global_and_constant_memory)
     struct work w;
     double *out;
     REQUIRE(open_ptx(&w, "calls"));
-    out = buffer(&w, 0, 96 * 8);
+    out = buffer(&w, 0, 96 * sizeof(int64_t));
     w.args[1] = 1;
     REQUIRE(run(&w, "pointers", 1, 96) == 0);
     for (int i = 0; i < 96; i++) {
@@ -149,7 +149,7 @@ TEST(virtual_functions_of_objects_from_the_heap)
     float *out;
     int *destroyed;
     REQUIRE(open_ptx(&w, "calls"));
-    out = buffer(&w, 0, 64 * 4);
+    out = buffer(&w, 0, 64 * sizeof(int32_t));
     destroyed = buffer(&w, 1, 4);
     REQUIRE(run(&w, "virtuals", 1, 64) == 0);
     for (int i = 0; i < 64; i++)
@@ -163,7 +163,7 @@ TEST(malloc_of_kernels_lives_from_launch_to_launch)
     struct work w;
     int *out;
     REQUIRE(open_ptx(&w, "calls"));
-    out = buffer(&w, 0, 32 * 4);
+    out = buffer(&w, 0, 32 * sizeof(int32_t));
     REQUIRE(run(&w, "keep", 1, 32) == 0);
     REQUIRE(run(&w, "take", 1, 32) == 0);
     for (int i = 0; i < 32; i++)
@@ -222,9 +222,9 @@ TEST(a_grid_that_waits_for_itself)
 {
     enum { N = 16 * 64, STEPS = 5 };
     struct work w;
-    int *a, *want = calloc(N * (STEPS + 1), sizeof *want);
+    int *a, *want = calloc((size_t)N * (STEPS + 1), sizeof *want);
     REQUIRE(want && open_ptx(&w, "together"));
-    a = buffer(&w, 0, N * (STEPS + 1) * 4);
+    a = buffer(&w, 0, (size_t)N * (STEPS + 1) * sizeof *want);
     for (int i = 0; i < N; i++)
         a[i] = want[i] = 3 * i;
     for (int s = 0; s < STEPS; s++)
@@ -234,7 +234,7 @@ TEST(a_grid_that_waits_for_itself)
     w.launch.is_cooperative = true;
     w.launch.threads = 2; /* one team: the second has nothing to do */
     REQUIRE(run(&w, "grid_steps", 16, 64) == 0);
-    CHECK(memcmp(a, want, N * (STEPS + 1) * 4) == 0);
+    CHECK(memcmp(a, want, (size_t)N * (STEPS + 1) * sizeof *want) == 0);
     CHECK_INT(w.result.blocks_run, 16);
     CHECK_INT(w.result.counts.barriers, 16 * 2 * 2 * STEPS);
     w.launch.is_cooperative = false; /* cooperative groups trap then */
@@ -251,7 +251,7 @@ TEST(clusters_share_their_memory)
         struct work w;
         int *out;
         REQUIRE(open_ptx(&w, "together"));
-        out = buffer(&w, 0, 8 * 64 * 4);
+        out = buffer(&w, 0, (size_t)8 * 64 * sizeof(int32_t));
         w.launch.dynamic_smem_bytes = 65 * 4;
         w.launch.threads = threads;
         w.launch.checks = WS_CHECK_ALL;
@@ -288,14 +288,14 @@ TEST(mbarriers_and_the_copies_that_they_await)
     struct work w;
     int *in, *out;
     REQUIRE(open_ptx(&w, "together"));
-    out = buffer(&w, 0, 768 * 4);
+    out = buffer(&w, 0, 768 * sizeof(int32_t));
     w.launch.checks = WS_CHECK_ALL;
     REQUIRE(run(&w, "block_barrier", 1, 256) == 0);
     for (int i = 0; i < 768; i++)
         CHECK_INT(out[i], (255 - i % 256) * (i / 256 + 1));
     CHECK_INT(w.result.issues_n, 0);
-    in = buffer(&w, 0, 512 * 4);
-    out = buffer(&w, 1, 512 * 4);
+    in = buffer(&w, 0, 512 * sizeof(int32_t));
+    out = buffer(&w, 1, 512 * sizeof(int32_t));
     for (int i = 0; i < 512; i++)
         in[i] = i * 11;
     REQUIRE(run(&w, "pipeline_copy", 1, 256) == 0);
