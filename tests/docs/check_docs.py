@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # check_docs.py: see test_docs.sh. check_docs.py SCRATCH, with B, WARPSIGHT_DB and WARPSIGHT_SPOOL set.
-import glob, os, re, shlex, shutil, subprocess, sys
+import glob, json, os, re, shlex, shutil, subprocess, sys
 
 scratch = sys.argv[1]
 build = os.path.abspath(os.environ["B"])
@@ -79,6 +79,18 @@ for page in pages:
 say(not broken, "every link leads to a file", "; ".join(broken[:4]))
 lost = [page for page in glob.glob("docs/*.md") if os.path.basename(page) not in open("README.md").read()]
 say(not lost, "README leads to every document", ", ".join(lost))
+
+# --- routes -----------------------------------------------------------------------------------------
+api = open("docs/api.md").read()
+routes = json.loads(run([program, "list", "routes", "--json"]).stdout)["routes"]
+untold = []
+for route in routes:
+    path = route["path"].replace("*", "…")
+    # A path of data is told with its method; then come its parameters, or the end of the word.
+    told = rf"`{route['method']} {re.escape(path)}[`?]" if path.startswith("/api/") else rf"`{re.escape(path)}`"
+    if not path.endswith("openapi.json") and not re.search(told, api):
+        untold.append(f"{route['method']} {path}")
+say(len(routes) > 40 and not untold, "docs/api.md tells of every route", ", ".join(untold))
 
 # --- ```sh blocks are run, line by line, as a reader would ------------------------------------------
 fake = f"{build}/fake"
