@@ -7,6 +7,8 @@
 
 #include <time.h>
 
+#define WAY_EVERY_NS 20000000
+
 static bool try_enter(struct ws_gate *gate)
 {
     unsigned n = atomic_load(&gate->passing);
@@ -22,18 +24,16 @@ static bool try_close(struct ws_gate *gate)
     return atomic_compare_exchange_strong(&gate->passing, &none, WS_GATE_CLOSED);
 }
 
-/* Sleep until `try` succeeds, or, who may give up, until the gate is broken. Who changes `passing` looks at `waiting`
- * afterwards, we count ourselves before we try: one of the two sees the other. */
-static bool wait_for(struct ws_gate *gate, bool (*try)(struct ws_gate *), bool may_give_up)
+/* Sleep until we are in. Who opens looks at `waiting` afterwards, we count ourselves before we try: one of the two sees
+ * the other. */
+static void wait_until_open(struct ws_gate *gate)
 {
-    bool is_in;
     pthread_mutex_lock(&gate->lock);
     atomic_fetch_add(&gate->waiting, 1);
-    while (!(is_in = try(gate)) && !(may_give_up && atomic_load(&gate->is_broken)))
+    while (!try_enter(gate))
         pthread_cond_wait(&gate->changed, &gate->lock);
     atomic_fetch_sub(&gate->waiting, 1);
     pthread_mutex_unlock(&gate->lock);
-    return is_in;
 }
 
 static void wake(struct ws_gate *gate)
@@ -51,12 +51,6 @@ static void pause_100us(void)
     nanosleep(&step, NULL);
 }
 
-static void want_to_close(struct ws_gate *gate)
-{
-    atomic_store(&gate->way_until_ns, ws_steady_ns() + WS_GATE_WAY_NS);
-    atomic_fetch_add(&gate->closers, 1);
-}
-
 static void make_way(struct ws_gate *gate)
 {
     while (atomic_load(&gate->closers) > 0 && !ws_gate_is_closed(gate) && !atomic_load(&gate->is_broken) &&
@@ -69,36 +63,30 @@ void ws_gate_enter(struct ws_gate *gate)
     if (atomic_load(&gate->closers) > 0)
         make_way(gate);
     if (!try_enter(gate))
-        (void)wait_for(gate, try_enter, false);
+        wait_until_open(gate);
 }
 
 void ws_gate_leave(struct ws_gate *gate)
 {
-    if (atomic_fetch_sub(&gate->passing, 1) == 1)
-        wake(gate);
-}
-
-bool ws_gate_close(struct ws_gate *gate)
-{
-    bool is_closed;
-    if (atomic_load(&gate->is_broken))
-        return false;
-    if (try_close(gate))
-        return true;
-    want_to_close(gate);
-    is_closed = wait_for(gate, try_close, true);
-    atomic_fetch_sub(&gate->closers, 1);
-    return is_closed;
+    (void)atomic_fetch_sub(&gate->passing, 1);
 }
 
 /* Looks every 0.1 ms: whoever is inside need not know of it. */
 bool ws_gate_close_within(struct ws_gate *gate, unsigned ms)
 {
-    int64_t until_ns = ws_steady_ns() + (int64_t)ms * 1000000;
+    int64_t now_ns = ws_steady_ns();
+    int64_t until_ns = now_ns + (int64_t)ms * 1000000;
+    int64_t way_ns = now_ns; /* when others are to stand back again: what was inside then may have been a long one */
     bool is_closed = false;
-    want_to_close(gate);
-    while (!atomic_load(&gate->is_broken) && !(is_closed = try_close(gate)) && ws_steady_ns() < until_ns)
+    atomic_fetch_add(&gate->closers, 1);
+    while (!atomic_load(&gate->is_broken) && !(is_closed = try_close(gate)) && now_ns <= until_ns) {
+        if (now_ns >= way_ns) {
+            atomic_store(&gate->way_until_ns, now_ns + WS_GATE_WAY_NS);
+            way_ns = now_ns + WAY_EVERY_NS;
+        }
         pause_100us();
+        now_ns = ws_steady_ns();
+    }
     atomic_fetch_sub(&gate->closers, 1);
     return is_closed;
 }

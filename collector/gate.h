@@ -28,15 +28,14 @@ struct ws_gate {
         .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER \
     }
 
-/* A launch that is not profiled: waits while the gate is closed, and WS_GATE_WAY_NS at most for one that wants to close
- * it. Nests. */
+/* A launch that is not profiled: waits while the gate is closed, and now and then WS_GATE_WAY_NS at most for one that
+ * wants to close it. Nests. */
 void ws_gate_enter(struct ws_gate *gate);
 void ws_gate_leave(struct ws_gate *gate);
 
-/* For the one: waits until nobody is inside. False: the gate is broken, and there is nothing to open again. (One that
- * closes in the very moment of the breaking may still get true; it opens again as always.) */
-bool ws_gate_close(struct ws_gate *gate);
-/* The same, for at most that long. */
+/* For the one: waits until nobody is inside, for at most that long. False: too long, or the gate is broken, and there
+ * is nothing to open again. (One that closes in the very moment of the breaking may still get true; it opens again as
+ * always.) */
 bool ws_gate_close_within(struct ws_gate *gate, unsigned ms);
 bool ws_gate_is_closed(struct ws_gate *gate);
 /* By who closed it; nothing happens when it was broken meanwhile. */
