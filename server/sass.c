@@ -8,6 +8,7 @@
 #include "line_table.h"
 #include "tool.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -59,18 +60,19 @@ static bool is_begin(const char *line, size_t n, const char *function, bool *is_
 /* One instruction, if the line is one. Text ends with the last semicolon; what follows is its encoding. */
 static int take_line(struct ws_sass *s, const char *line, size_t n, uint64_t begin)
 {
+    const char *stop = line + n;
     char *end;
     uint64_t pc;
     size_t length;
-    if (n < 8 || memcmp(line, "/*", 2) != 0 || (line[2] == '0' && line[3] == 'x'))
+    if (n < 8 || memcmp(line, "/*", 2) != 0 || !isxdigit((unsigned char)line[2]) || (line[2] == '0' && line[3] == 'x'))
         return 0;
-    pc = strtoull(line + 2, &end, 16);
-    if (end == line + 2 || end[0] != '*' || end[1] != '/' || pc < begin)
+    pc = strtoull(line + 2, &end, 16); /* a digit first, so it ends within the line */
+    if (stop - end < 2 || end[0] != '*' || end[1] != '/' || pc < begin)
         return 0;
     end += 2;
-    while (*end == ' ' || *end == '\t')
+    while (end < stop && (*end == ' ' || *end == '\t'))
         end++;
-    for (length = n - (size_t)(end - line); length > 0 && end[length - 1] != ';'; length--)
+    for (length = (size_t)(stop - end); length > 0 && end[length - 1] != ';'; length--)
         ;
     while (length > 0 && (end[length - 1] == ';' || end[length - 1] == ' '))
         length--;
