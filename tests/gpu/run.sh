@@ -16,6 +16,8 @@ here=$PWD/tests/gpu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export WARPSIGHT_DB=$work/db WARPSIGHT_SPOOL=$work/spool
+# What is compared here are replays, unless a line says otherwise; the default, auto, is proven by auto.sh.
+export WARPSIGHT_REPLAY_MODE=kernel
 # Captures record program, arguments and folder: run from the bundle, by relative names.
 cp "$here/torch_small.py" "$bundle/"
 cd "$bundle" || exit 1
