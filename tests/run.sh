@@ -30,7 +30,10 @@ for test in "$B"/tests/test_* tests/*/test_*.sh; do
         echo "FAIL $name (exit status $status)" >>"$log"
     fi
     printf '%-34s %4d passed %3d failed %3d skipped %4d s\n' "$name" "$p" "$f" "$s" $((SECONDS - start))
-    [ "$f" -eq 0 ] || sed 's/^/    /' "$log" | tail -n 60
+    if [ "$f" -ne 0 ]; then # the end of its output, and the failures that stood before that
+        head -n -60 "$log" | grep -E '^FAIL ' | cut -c1-600 | sed 's/^/    /'
+        tail -n 60 "$log" | sed 's/^/    /'
+    fi
     [ "$s" -eq 0 ] || grep -E '^(SKIP |skip: )' "$log" | sort | uniq -c | sort -rn | head -4 | sed 's/^ */    /'
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done

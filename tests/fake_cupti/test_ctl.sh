@@ -37,8 +37,11 @@ serve() {
     env LD_PRELOAD="$PWD/$B/libwarpsight.so" "$@" "$app" serve "$scratch/end" >"$scratch/out" 2>"$scratch/err" &
     pid=$!
     pids+=("$pid")
+    # Until it is listed; and one that idles tells so at its first flush: before, it is taken for one that collects.
+    local is_up=".processes[] | select(.pid == $pid)"
+    case " $* " in *" WARPSIGHT_START=idle "*) is_up+=' | select(.reason != "")' ;; esac
     for _ in $(seq 200); do
-        "$ws" ctl list --json 2>/dev/null | jq -e ".processes[] | select(.pid == $pid)" >/dev/null && break
+        "$ws" ctl list --json 2>/dev/null | jq -e "$is_up" >/dev/null && break
         sleep 0.02
     done
 }
