@@ -22,12 +22,6 @@ enum code_op {
 #define VEC(name, td, ta) OP_##name,
 #define OTHER(name) OP_##name,
 #include "ops.def"
-#undef UN
-#undef BIN
-#undef TER
-#undef CMP
-#undef VEC
-#undef OTHER
     OP_COUNT
 };
 

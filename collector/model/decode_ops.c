@@ -23,12 +23,6 @@ static const struct signature signatures[OP_COUNT] = {
 #define VEC(name, td, ta) {1, W_##td, {W_##ta, 0, 0}},
 #define OTHER(name) {0, 0, {0, 0, 0}},
 #include "ops.def"
-#undef UN
-#undef BIN
-#undef TER
-#undef CMP
-#undef VEC
-#undef OTHER
 };
 
 static const struct {

@@ -451,13 +451,6 @@ static void finish_compare(struct warp *w, const struct code_ins *i, uint32_t bi
 
 #include "ops.def"
 
-#undef UN
-#undef BIN
-#undef TER
-#undef CMP
-#undef VEC
-#undef OTHER
-
 static inline void store_32(struct warp *w, uint32_t offset, const uint32_t *values)
 {
     blend_32(reg_at(w, offset), values, w->mask);
@@ -1184,10 +1177,4 @@ const exec_fn EXEC_TABLE[OP_COUNT] = {
 #define VEC(name, td, ta) op_##name,
 #define OTHER(name) op_##name,
 #include "ops.def"
-#undef UN
-#undef BIN
-#undef TER
-#undef CMP
-#undef VEC
-#undef OTHER
 };

@@ -24,12 +24,6 @@ static const bool is_formula[OP_COUNT] = {
 #define VEC(name, td, ta) [OP_##name] = true,
 #define OTHER(name)
 #include "ops.def"
-#undef UN
-#undef BIN
-#undef TER
-#undef CMP
-#undef VEC
-#undef OTHER
     [OP_ld_param] = true, [OP_selp_b32] = true, [OP_selp_b64] = true, [OP_cvt_any] = true,
     [OP_bfi_b32] = true,  [OP_bfi_b64] = true,  [OP_lop3_b32] = true, [OP_set_b32] = true,
     [OP_pack] = true,     [OP_unpack] = true,   [OP_pred_mov] = true, [OP_pred_and] = true,
