@@ -141,4 +141,5 @@ def main(argv):
     return 0 if same(argv[3], argv[4]) else 1
 
 
-sys.exit(main(sys.argv))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

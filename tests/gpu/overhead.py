@@ -14,8 +14,11 @@ import sys
 import tempfile
 import time
 
+from ncu import names
+
 MODES = [("trace", "--set trace"), ("trace + PM sampling", "--set trace --timeline-metrics default"), ("PC sampling", "--stalls pc"),
          ("rotate, 5 %", "--replay-mode rotate --every 20 --max-overhead 5%"), ("auto", ""), ("replay", "--replay-mode kernel")]
+TORCH, NCU = "torch.profiler", "Nsight Compute, as many launches as replay counted"
 
 
 def run(command, scratch, environment):
@@ -39,55 +42,83 @@ def with_us(bundle, options, program, scratch):
     return [os.path.join(bundle, "warpsight"), "run", "-f", "-o", name, *shlex.split(options), "--", *program]
 
 
-def programs(bundle, scratch, gpus):
+def programs(bundle, gpus):
     cases = os.path.join(bundle, "gpu-cases")
     here = os.path.dirname(os.path.abspath(__file__))
     loop = [sys.executable, os.path.join(here, "torch_loop.py")]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={gpus}"] if gpus > 1 else [sys.executable]
-    return [("PyTorch training loop, 4,000 iterations", [*loop, "train", "4000"]),
+    return [("PyTorch training loop, 2,000 iterations", [*loop, "train", "2000"]),
             ("launch storm, 400,000 launches", [cases, "launches", "400000"]),
-            ("8 GiB kernel, 400 launches", [cases, "big", "8", "400"]),
+            ("8 GiB kernel, 100 launches", [cases, "big", "8", "100"]),
             ("CUDA graph of 10 nodes, 20,000 launches", [cases, "graph", "20000"]),
-            (f"NCCL all-reduce loop, {gpus} GPU{'s' if gpus > 1 else ''}, 4,000 rounds",
-             [*torchrun, os.path.join(here, "torch_loop.py"), "reduce", "4000"])]
+            (f"NCCL all-reduce loop, {gpus} GPU{'s' if gpus > 1 else ''}, 1,000 rounds",
+             [*torchrun, os.path.join(here, "torch_loop.py"), "reduce", "1000"])]
+
+
+def profiled(bundle, environment):
+    """Launches that our last run counted: Nsight Compute is given as many."""
+    report = subprocess.run([os.path.join(bundle, "warpsight"), "report", "--json"], env=environment, capture_output=True, check=False)
+    return json.loads(report.stdout).get("counting", {}).get("launches", 0)
+
+
+def others(bundle, program, environment):
+    """(column, command, environment) of the other profilers that can do the same on a PyTorch loop within minutes."""
+    if "train" not in program:
+        return []
+    count = profiled(bundle, environment)
+    metrics = subprocess.run([os.path.join(bundle, "warpsight"), "list", "metrics", "--json"], env=environment, capture_output=True, check=True)
+    core = names({m["key"]: m for m in json.loads(metrics.stdout)["metrics"]}, ["core"])
+    ncu = ["ncu", "--clock-control", "none", "--cache-control", "none", "-c", str(count), "--metrics", core, *program]
+    return [(TORCH, program, {**environment, "TORCH_LOOP_PROFILER": "1"})] + ([(NCU, ncu, environment)] if count else [])
+
+
+def one_round(bundle, title, program, scratch, environment, end, row):
+    """A plain run and one under each mode; False: the program itself, or one of them, failed."""
+    done, wall, loop = run(program, scratch, environment)
+    if done.returncode != 0:
+        sys.stderr.write(f"{title}: {done.stderr.decode(errors='replace')[-300:]}\n")
+        return False
+    row["plain"].append(wall)
+    good = True
+    modes = [(m, lambda o=o: (with_us(bundle, o, program, scratch), environment)) for m, o in MODES]
+    modes += [(m, lambda m=m: next(((c, e) for n, c, e in others(bundle, program, environment) if n == m), None)) for m in (TORCH, NCU)]
+    for mode, command in modes:
+        if time.monotonic() > end or (made := command()) is None:
+            continue
+        done, wall_us, loop_us = run(made[0], scratch, made[1])
+        if done.returncode != 0:
+            good = False
+            sys.stderr.write(f"{title}, {mode}: {done.stderr.decode(errors='replace')[-300:]}\n")
+            continue
+        row[mode].append((wall_us / wall, loop_us / loop if loop and loop_us else None))
+    return good
+
+
+def text_of(cells):
+    if not cells:
+        return "not measured"
+    loops = [l for _, l in cells if l]
+    return f"{statistics.median(w for w, _ in cells):.3f}" + (f" (loop {statistics.median(loops):.3f})" if loops else "")
 
 
 def table(bundle, seconds, rounds):
     gpus = min(2, subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout.count("GPU "))
     end = time.monotonic() + seconds
+    columns = [m for m, _ in MODES] + [TORCH, NCU]
+    rows = [(title, program, {"plain": [], **{m: [] for m in columns}}) for title, program in programs(bundle, gpus)]
     failures = 0
-    print("| program | plain s | " + " | ".join(m for m, _ in MODES) + " |")
-    print("|---|---|" + "---|" * len(MODES))
     with tempfile.TemporaryDirectory() as scratch:
         environment = environment_in(scratch)
-        for title, program in programs(bundle, scratch, gpus):
-            plain, cells = [], {m: [] for m, _ in MODES}
-            for _ in range(rounds):
-                if time.monotonic() > end:
-                    break
-                done, wall, loop = run(program, scratch, environment)
-                if done.returncode != 0:
-                    failures += 1
-                    sys.stderr.write(f"{title}: {done.stderr.decode(errors='replace')[-300:]}\n")
-                    break
-                plain.append((wall, loop))
-                for mode, options in MODES:
-                    if time.monotonic() > end:
-                        continue
-                    done, wall_us, loop_us = run(with_us(bundle, options, program, scratch), scratch, environment)
-                    if done.returncode != 0:
-                        failures += 1
-                        sys.stderr.write(f"{title}, {mode}: {done.stderr.decode(errors='replace')[-300:]}\n")
-                        continue
-                    cells[mode].append((wall_us / wall, loop_us / loop if loop and loop_us else None))
-            texts = []
-            for mode, _ in MODES:
-                walls = [w for w, _ in cells[mode]]
-                loops = [l for _, l in cells[mode] if l]
-                text = f"{statistics.median(walls):.3f}" if walls else "not measured"
-                texts.append(text + (f" (loop {statistics.median(loops):.3f})" if loops else ""))
-            first = f"{statistics.median(w for w, _ in plain):.2f}" if plain else "not measured"
-            print(f"| {title} | {first} | " + " | ".join(texts) + " |", flush=True)
+        # Every program once before any twice: what the time does not suffice for is a repetition.
+        for _ in range(rounds):
+            for title, program, row in rows:
+                if time.monotonic() < end:
+                    failures += not one_round(bundle, title, program, scratch, environment, end, row)
+    print("| program | runs | plain s | " + " | ".join(columns) + " |")
+    print("|---|---|---|" + "---|" * len(columns))
+    for title, _, row in rows:
+        first = f"{statistics.median(row['plain']):.2f}" if row["plain"] else "not measured"
+        print(f"| {title} | {len(row['plain'])} | {first} | " + " | ".join(text_of(row[m]) for m in columns) + " |", flush=True)
     return 1 if failures else 0
 
 

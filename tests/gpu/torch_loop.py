@@ -4,7 +4,9 @@
 #   train    a small model, forward, backward, SGD: some 30 launches an iteration
 #   reduce   torch.distributed.all_reduce of 4 MB after a matrix product, NCCL; under torchrun as many ranks as it starts,
 #            else one
-# Prints a number that must be the same in every run; TORCH_LOOP_TIME=FILE: seconds of the loop, without its first 20 rounds.
+# Prints a number that must be the same in every run; TORCH_LOOP_TIME=FILE: seconds of the loop, without its first 20 rounds;
+# TORCH_LOOP_PROFILER=1: under torch.profiler, of CUDA alone.
+import contextlib
 import os
 import sys
 import time
@@ -50,11 +52,15 @@ def main(what, iterations):
     for _ in range(20):
         last = step()
     torch.cuda.synchronize()
-    start = time.perf_counter()
-    for _ in range(iterations):
-        last = step()
-    torch.cuda.synchronize()
-    took = time.perf_counter() - start
+    profiler = contextlib.nullcontext()
+    if os.environ.get("TORCH_LOOP_PROFILER"):
+        profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
+    with profiler:
+        start = time.perf_counter()
+        for _ in range(iterations):
+            last = step()
+        torch.cuda.synchronize()
+        took = time.perf_counter() - start
     if os.environ.get("RANK", "0") == "0":
         print(f"{what} {iterations} {last.item():.6f}")
         if os.environ.get("TORCH_LOOP_TIME"):

@@ -32,7 +32,8 @@ export function Kernels({ id }) {
     { key: "name", title: "Kernel", fixed: true, cls: "kname", get: (k) => k.demangled || k.name, render: (k) => html`<span class="mono" title=${k.demangled || k.name}>${shortName(k.demangled || k.name)}</span>${k.sampled ? html` <${Sampled} s=${k.sampled} />` : ""}${k.varies ? html` <${Varies} keys=${k.varies} />` : ""}` },
     ...(inTime ? [{ key: "inrange", title: "In range", label: "Time in the chosen range", hint: "Of a profiled launch the time that its counters say", unit: "s", num: true, bar: true, sort: false, fixed: true, get: (k) => inTime.get(k.id)?.duration.total ?? null }, { key: "launchesin", title: "Launches there", label: "Launches in the chosen range", unit: "1", num: true, sort: false, fixed: true, get: (k) => inTime.get(k.id)?.launches ?? null }] : []),
     { key: "duration", title: "Total", label: "Total time", hint: "All timed launches together", unit: "s", num: true, bar: true, get: (k) => k.duration?.total ?? null },
-    ...(sum ? [{ key: "share", title: "Share", label: "Share of kernel time", hint: "Of the time of all kernels of the session", unit: "", num: true, sort: false, get: (k) => (k.duration?.total ?? 0) / sum }] : []),
+    // The column is there from the first drawing on, empty until the whole is known: it must not push the others aside.
+    ...(total && !sum ? [] : [{ key: "share", title: "Share", label: "Share of kernel time", hint: "Of the time of all kernels of the session", unit: "", num: true, sort: false, get: (k) => (sum ? (k.duration?.total ?? 0) / sum : null) }]),
     { key: "mean", title: "Mean", label: "Mean time a launch", unit: "s", num: true, get: (k) => k.duration?.mean ?? null },
     { key: "min", title: "Min", label: "Shortest launch", unit: "s", num: true, get: (k) => k.duration?.min ?? null },
     { key: "max", title: "Max", label: "Longest launch", unit: "s", num: true, get: (k) => k.duration?.max ?? null },
@@ -43,7 +44,7 @@ export function Kernels({ id }) {
     { key: "roof", title: "Of roof", label: "Share of the roof it is nearest to", unit: "", num: true, bar: 1, sort: false, get: (k) => bestRoof(k)?.percent ?? { value: null, why: k.roofline?.points?.length ? "not-measured" : k.roofline?.why || "no roofline point", needs: k.roofline?.needs } },
     ...(cat?.metrics ?? []).filter((m) => m.key !== "duration").map((m) => ({ key: m.key, title: SHORT[m.key] ?? m.title, label: m.title, hint: m.title === SHORT[m.key] ? m.doc : `${m.title}. ${m.doc}`, unit: m.unit, num: true, bar: isPercent(m.unit) ? 1 : undefined, get: (k) => k.metrics?.[m.key] ?? { value: null, why: "not in this answer" } })),
     { key: "finding", title: "Best finding", label: "Best finding", sort: true, get: (k) => k.findings?.[0]?.rule ?? "", render: (k) => (k.findings?.length ? html`<span class="ftag"><${Severity} brief level=${k.findings[0].severity} gain=${k.findings[0].gain} /><span class="rule">${k.findings[0].rule}</span>${k.findings.length > 1 ? html`<span class="soft">+${k.findings.length - 1}</span>` : ""}</span>` : html`<span class="soft">none</span>`) },
-  ], [cat, sum, inTime]);
+  ], [cat, total, sum, inTime]);
   const order = sort.endsWith("gain") ? sort.replace("gain", "finding") : sort;
   const onSort = (s) => {
     const k = s.replace("-", "");
