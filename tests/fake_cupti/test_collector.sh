@@ -4,46 +4,8 @@
 # Every number of the program's kernels is known (fake_app.c); every order of calls is checked (fake_cupti.c).
 # One test per habit of CUPTI that was measured on a GPU, and one run for each call failing.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-: "${B:=build}"
-fake=$PWD/$B/fake here=$PWD/tests/fake_cupti
-if [ ! -x "$fake/fake_app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
-    echo "SKIP collector: no CUPTI headers, so there is no collector library"
-    exit 77
-fi
-scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/collector.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-export WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-# The interpreter itself: a version manager's wrapper takes ten times as long.
-python=$(python3 -c 'import sys; print(sys.executable)')
-failed=0
-
-# profile MODE [ARGUMENT]: run the program under the collector; facts.json, and out, err, status of the program.
-profile() {
-    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
-    local start
-    start=$(date +%s%N)
-    LD_PRELOAD="$PWD/$B/libwarpsight.so" timeout -k 2 60 "$fake/fake_app" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
-    echo $? >"$scratch/status"
-    took_ms=$((($(date +%s%N) - start) / 1000000))
-    find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
-}
-
-# claim NAME JQ: the claim must hold of facts.json, and the log must be free of violations.
-claim() {
-    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
-        echo "FAIL $1: $(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
-        failed=1
-    elif jq -e "$2" "$scratch/facts.json" >/dev/null 2>"$scratch/jq"; then
-        echo "PASS $1"
-    else
-        echo "FAIL $1: not true: $2 $(head -1 "$scratch/jq")"
-        jq -c '{kernels:(.kernel|length), profiles:[.profile[]|{name,m:.metrics.gld_requests}], status:[.status[]|{code,message}], loss:.loss}' "$scratch/facts.json" | head -c 600
-        echo
-        failed=1
-    fi
-}
+. "$(dirname "$0")/lib.sh" collector
+brief='{kernels:(.kernel|length), profiles:[.profile[]|{name,m:.metrics.gld_requests}], status:[.status[]|{code,message}], loss:.loss}'
 count() { grep -c "^config $1" "$FAKE_CUPTI_LOG"; }
 
 # --- the fake itself ---
@@ -189,8 +151,8 @@ for call in cuptiRangeProfilerStart cuptiRangeProfilerStop; do
         WARPSIGHT_REPLAY_MODE=$mode WARPSIGHT_REPLAY_TIMEOUT=1 FAKE_CUPTI_DELAY=$call:600000:1 profile stuck
         claim "$call hangs ($mode): the others go on, and the report knows" '
             any(.status[]; .code == "replay-hung" and (.message | contains("transpose"))) and (.profile == [])'
-        [ "$(cat "$scratch/status")" = 0 ] && grep -q '100 launches' "$scratch/out" && [ $took_ms -lt 6000 ] && echo "PASS $call hangs ($mode): the program ends as it would" || {
-            echo "FAIL $call hangs ($mode): status $(cat "$scratch/status") after $took_ms ms"
+        [ "$status" = 0 ] && grep -q '100 launches' "$scratch/out" && [ $took_ms -lt 6000 ] && echo "PASS $call hangs ($mode): the program ends as it would" || {
+            echo "FAIL $call hangs ($mode): status $status after $took_ms ms"
             failed=1
         }
     done
@@ -203,17 +165,12 @@ claim "what is slow is not given up" '(.profile | length == 3) and ([.status[] |
 
 # --- the program's own profiler ---
 
-"$fake/fake_app" own-profiler >"$scratch/plain.own" 2>/dev/null
+"$app" own-profiler >"$scratch/plain.own" 2>/dev/null
 profile own-profiler
 claim "the program's own profiler is refused while we hold CUPTI" '(.kernel | length == 8)'
 grep -q '^own profiler: 39' "$scratch/out" && grep -q '^own profiler: 0' "$scratch/plain.own" && echo "PASS … and sees the refusal" || { echo "FAIL … and sees the refusal: $(head -1 "$scratch/out")"; failed=1; }
 # yielding MODE: as profile, with the library of run --yield
-yielding() {
-    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
-    LD_PRELOAD="$PWD/$B/libwarpsight.so:$PWD/$B/libwarpsight-yield.so" timeout -k 2 60 "$fake/fake_app" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
-    echo $? >"$scratch/status"
-    find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
-}
+yielding() { preloaded="$preloaded:$PWD/$B/libwarpsight-yield.so" profile "$@"; }
 for set in core,memory,stalls trace core,api; do
     WARPSIGHT_SET=$set yielding own-profiler
     claim "--yield ($set): what was before is there, nothing after, and it is told" '([.kernel[].name] | unique == ["_Z9transposePKfPf"]) and (.kernel | length == 3) and
@@ -255,7 +212,7 @@ claim "killed: what was finished is there" '(.kernel | length == 6) and .bye == 
 
 # --- each call failing in turn: the program does not notice, and the report is told ---
 
-"$fake/fake_app" basic 12 >"$scratch/plain.out" 2>"$scratch/plain.err"
+"$app" basic 12 >"$scratch/plain.out" 2>"$scratch/plain.err"
 # Calls whose failure loses nothing worth telling (a text, an id, freeing things), or that have a fallback.
 quiet=" cuptiSubscribe cuptiUnsubscribe cuptiGetCallbackName cuptiGetVersion cuptiGetResultString cuptiGetContextId cuptiGetStreamIdEx cuptiProfilerHostDeinitialize cuptiRangeProfilerDisable cuptiActivityGetNumDroppedRecords cuptiActivityDisable cuptiGetDeviceId cuptiProfilerHostGetMetricProperties cuptiActivityGetNextRecord cuptiDeviceGetChipName "
 codes=(15 35 999) # not initialised, no rights, unknown; 39 would be another subscriber
@@ -264,8 +221,8 @@ turn=0
 for call in $(grep -v 'TIMELINE,\|SAMPLING,\|PCSampling' collector/cupti_api.def | grep -o 'cupti[A-Za-z_0-9]*)' | tr -d ')'); do
     code=${codes[$((turn++ % 3))]}
     FAKE_CUPTI_FAIL=$call:$code WARPSIGHT_SET=core,memory,stalls,api profile basic 12
-    if [ "$(cat "$scratch/status")" != 12 ] || ! cmp -s "$scratch/out" "$scratch/plain.out" || ! cmp -s "$scratch/err" "$scratch/plain.err"; then
-        echo "FAIL $call answers $code: the program noticed (status $(cat "$scratch/status"))"
+    if [ "$status" != 12 ] || ! cmp -s "$scratch/out" "$scratch/plain.out" || ! cmp -s "$scratch/err" "$scratch/plain.err"; then
+        echo "FAIL $call answers $code: the program noticed (status $status)"
         failed=1
         continue
     fi
@@ -279,8 +236,8 @@ FAKE_CUPTI_FAIL=cuptiRangeProfilerStop:999:3 profile many 40
 claim "a failure in the middle keeps what was there" '(.profile | length == 2) and (.kernel | length == 40)'
 # A call that hangs at the end holds the program up for two seconds at most.
 WARPSIGHT_SET=trace FAKE_CUPTI_DELAY=cuptiActivityFlushAll:20000 profile basic 12
-[ "$(cat "$scratch/status")" = 12 ] && [ $took_ms -lt 4000 ] && echo "PASS a CUPTI that hangs at exit is left behind" || {
-    echo "FAIL a CUPTI that hangs at exit is left behind: status $(cat "$scratch/status") after $took_ms ms"
+[ "$status" = 12 ] && [ $took_ms -lt 4000 ] && echo "PASS a CUPTI that hangs at exit is left behind" || {
+    echo "FAIL a CUPTI that hangs at exit is left behind: status $status after $took_ms ms"
     failed=1
 }
 exit $failed

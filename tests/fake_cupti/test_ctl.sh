@@ -3,35 +3,11 @@
 # test_ctl.sh: collection that is switched while the program runs: `warpsight ctl`, WARPSIGHT_START, cudaProfilerStart,
 # NVTX ranges; and trees of processes. On the fake driver and the fake CUPTI, which tells what is switched on.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-: "${B:=build}"
-fake=$PWD/$B/fake ws=$PWD/$B/warpsight app=$PWD/$B/fake/fake_app here=$PWD/tests/fake_cupti
-if [ ! -x "$app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
-    echo "SKIP ctl: no CUPTI headers, so there is no collector library"
-    exit 77
-fi
-scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/ctl.XXXXXX")
+. "$(dirname "$0")/lib.sh" ctl
+export FAKE_CUPTI_WATCH="$scratch/watch"
+brief='{collection, k:(.kernel|length), p:[.profile[].name], s:[.status[].code]}'
 pids=()
-cleanup() {
-    for pid in "${pids[@]}"; do kill -CONT "$pid" 2>/dev/null; kill -KILL "$pid" 2>/dev/null; done
-    chmod -R u+rwx "$scratch" 2>/dev/null
-    rm -rf "$scratch"
-}
-trap cleanup EXIT
-export WARPSIGHT_DB="$scratch/db" WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls" FAKE_CUPTI_WATCH="$scratch/watch"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-unset CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH LD_PRELOAD WARPSIGHT_SESSION WARPSIGHT_NAME RANK
-python=$(python3 -c 'import sys; print(sys.executable)')
-failed=0
-check() { # check NAME CONDITION-STATUS [DETAIL]
-    if [ "$2" -eq 0 ]; then
-        echo "PASS $1"
-    else
-        echo "FAIL $1: ${3:-}"
-        failed=1
-    fi
-}
-fresh() { rm -rf "$WARPSIGHT_SPOOL" "$WARPSIGHT_DB"* "$FAKE_CUPTI_LOG" "$scratch/end" "$scratch/out"; }
+at_exit() { for pid in "${pids[@]}"; do kill -CONT "$pid" 2>/dev/null; kill -KILL "$pid" 2>/dev/null; done; }
 # serve [NAME=VALUE…]: the serving program in the background under the collector; $pid. Until $scratch/end is there.
 serve() {
     env LD_PRELOAD="$PWD/$B/libwarpsight.so" "$@" "$app" serve "$scratch/end" >"$scratch/out" 2>"$scratch/err" &
@@ -57,15 +33,6 @@ is_on() {
     touch "$FAKE_CUPTI_WATCH"
     for _ in $(seq 200); do [ -e "$FAKE_CUPTI_WATCH" ] || break; sleep 0.01; done
     grep '^on ' "$FAKE_CUPTI_LOG" | tail -1 | cut -c4-
-}
-facts() { find "$WARPSIGHT_SPOOL" -name '*.open' -o -name '*.done' | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"; }
-claim() {
-    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
-        check "$1" 1 "$(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
-    else
-        jq -e "$2" "$scratch/facts.json" >/dev/null 2>&1
-        check "$1" $? "not true: $2 $(jq -c '{collection, k:(.kernel|length), p:[.profile[].name], s:[.status[].code]}' "$scratch/facts.json" | head -c 600)"
-    fi
 }
 # Kernels that lie outside of the times of collection (a tenth of a second after a stop belongs to what was under way).
 outside='[.collection[] | select(.is_on == 1) | .at_ns] as $on | [.collection[] | select(.is_on == 0) | .at_ns] as $off |

@@ -4,27 +4,8 @@
 # exit statuses, what passes through to the program, what is refused before it starts, what is said when something
 # is missing. The collector's own tests are in test_collector.sh.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-: "${B:=build}"
-fake=$PWD/$B/fake ws=$PWD/$B/warpsight app=$PWD/$B/fake/fake_app
-if [ ! -x "$app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
-    echo "SKIP run: no CUPTI headers, so there is no collector library"
-    exit 77
-fi
-scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/run.XXXXXX")
-trap 'chmod -R u+rwx "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
-export WARPSIGHT_DB="$scratch/db" WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-unset CUDA_INJECTION64_PATH LD_PRELOAD WARPSIGHT_SESSION WARPSIGHT_NAME
-failed=0
-check() { # check NAME CONDITION-STATUS [DETAIL]
-    if [ "$2" -eq 0 ]; then
-        echo "PASS $1"
-    else
-        echo "FAIL $1: ${3:-} status $status; stdout: $(head -c 300 "$scratch/out" | tr '\n' '~'); stderr: $(head -c 500 "$scratch/err" | tr '\n' '~')"
-        failed=1
-    fi
-}
+. "$(dirname "$0")/lib.sh" run
+seen() { echo "status $status; stdout: $(head -c 300 "$scratch/out" | tr '\n' '~'); stderr: $(head -c 500 "$scratch/err" | tr '\n' '~')"; }
 # run OPTIONS…: stdout, stderr and status of `warpsight run OPTIONS…`
 run() {
     timeout -k 2 60 "$ws" run "$@" >"$scratch/out" 2>"$scratch/err"
@@ -36,7 +17,6 @@ holds() {
     jq -e "$2" "$scratch/report.json" >/dev/null 2>&1
     check "$1" $? "not true: $2: $(jq -c '{session, w:[.warnings[].code], k:[.kernels[]|{name,launches,profiled_launches}]}' "$scratch/report.json" | head -c 700);"
 }
-fresh() { rm -rf "$WARPSIGHT_DB"* "$WARPSIGHT_SPOOL"; }
 
 # --- from the program to the report ---
 

@@ -3,23 +3,9 @@
 # test_samples.sh: samples over time from `warpsight run --timeline-metrics` to report, exports, capture, HTTP API and
 # /metrics, on the fake driver and the fake CUPTI. What the collector writes is judged in test_timeline.sh.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-: "${B:=build}"
-fake=$PWD/$B/fake ws=$PWD/$B/warpsight app=$PWD/$B/fake/fake_app
-if [ ! -x "$app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
-    echo "SKIP samples: no CUPTI headers, so there is no collector library"
-    exit 77
-fi
-scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/samples.XXXXXX")
-trap 'kill $daemon $live 2>/dev/null; wait 2>/dev/null; rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/lib.sh" samples
 daemon= live=
-export WARPSIGHT_DB="$scratch/db" WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-unset CUDA_INJECTION64_PATH LD_PRELOAD WARPSIGHT_SESSION WARPSIGHT_NAME
-failed=0
-check() { # check NAME STATUS [DETAIL]
-    if [ "$2" = 0 ]; then echo "PASS $1"; else echo "FAIL $1: ${3:-}"; failed=1; fi
-}
+at_exit() { kill $daemon $live 2>/dev/null; wait 2>/dev/null; }
 holds() { # holds NAME FILE JQ
     jq -e "$3" "$2" >/dev/null 2>"$scratch/jq"
     check "$1" $? "not true: $3 $(head -1 "$scratch/jq") $(head -c 500 "$2")"

@@ -4,51 +4,17 @@
 # (fake_cupti.c), and every call's order is checked there. What it writes, what the report says of it, what happens
 # when a call fails, lasts long or never comes back.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-: "${B:=build}"
-fake=$PWD/$B/fake ws=$PWD/$B/warpsight app=$PWD/$B/fake/fake_app here=$PWD/tests/fake_cupti
-if [ ! -x "$app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
-    echo "SKIP sampling: no CUPTI headers, so there is no collector library"
-    exit 77
-fi
-scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/sampling.XXXXXX")
+. "$(dirname "$0")/lib.sh" sampling
 sources=$(mktemp -d /tmp/ws-sampled-XXXXXX) # as long as the name in sampled.cubin
-trap 'rm -rf "$scratch" "$sources"' EXIT
-export WARPSIGHT_DB="$scratch/db" WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-unset CUDA_INJECTION64_PATH LD_PRELOAD WARPSIGHT_SESSION WARPSIGHT_NAME WARPSIGHT_STALLS
-python=$(python3 -c 'import sys; print(sys.executable)')
-failed=0
-check() { # check NAME CONDITION-STATUS [DETAIL]
-    if [ "$2" -eq 0 ]; then
-        echo "PASS $1"
-    else
-        echo "FAIL $1: ${3:-}"
-        failed=1
-    fi
-}
-# profile MODE…: the program under the collector by plain preload; facts.json of what it wrote.
-profile() {
-    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
-    WARPSIGHT_STALLS=pc LD_PRELOAD="$PWD/$B/libwarpsight.so" timeout -k 2 60 "$app" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
-    status=$?
-    find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
-}
-# claim NAME JQ: it holds of facts.json, and no call was out of order.
-claim() {
-    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
-        check "$1" 1 "$(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
-    else
-        jq -e "$2" "$scratch/facts.json" >/dev/null 2>"$scratch/jq"
-        check "$1" $? "not true: $2 $(head -1 "$scratch/jq") $(jq -c '{k:(.kernel|length), s:[.pc_sample[]|[.function,.pc,.reason,.samples]], t:.pc_sampling, st:[.status[].code], loss:.loss}' "$scratch/facts.json" | head -c 700)"
-    fi
-}
+at_exit() { rm -rf "$sources"; }
+brief='{k:(.kernel|length), s:[.pc_sample[]|[.function,.pc,.reason,.samples]], t:.pc_sampling, st:[.status[].code], loss:.loss}'
+sampled() { WARPSIGHT_STALLS=pc profile "$@"; } # as profile, sampled
 sum() { echo "([.pc_sample[] | select(.function == \"$1\" and (.reason | endswith(\"not_issued\") | not)) | .samples] | add // 0)"; }
 calls() { sed -n "s/^count $1 //p" "$FAKE_CUPTI_LOG"; }
 
 # --- what is written ---
 
-profile basic 3
+sampled basic 3
 claim "the program is as it was" "$([ $status = 3 ] && echo true || echo false)"
 claim "each launch leaves its samples, those that come only with Disable too" "$(sum _Z9transposePKfPf) == 400 and $(sum _Z6vecaddPKfS0_Pf) == 180 and $(sum '_Z5scaleIfEvPT_') == 5"
 claim "a place and a reason" '[.pc_sample[] | select(.function == "_Z9transposePKfPf" and .pc == 336 and .reason == "smsp__pcsamp_warps_issue_stalled_short_scoreboard")] | map(.samples) | add == 200'
@@ -60,21 +26,21 @@ claim "samples and code have the same crc" '(.cubin[0].crc) as $crc | [.pc_sampl
 check "no range profiler was touched" "$([ -z "$(calls cuptiRangeProfilerEnable)" ]; echo $?)"
 claim "what it took is told" 'any(.cost[]; .what == "sampling" and .total_ns > 0) and any(.cost[]; .what == "modules" and .count == 1)'
 
-WARPSIGHT_SAMPLING_INTERVAL=7 profile basic
+WARPSIGHT_SAMPLING_INTERVAL=7 sampled basic
 claim "the interval is 2^(5+N)" '.pc_sampling[-1].period == 12'
-WARPSIGHT_SAMPLING_INTERVAL=99 profile basic
+WARPSIGHT_SAMPLING_INTERVAL=99 sampled basic
 claim "an interval that is none: said, and CUPTI's choice" '.pc_sampling[-1].period == 14 and any(.status[]; .code == "setting-invalid" and (.message | contains("99")))'
-FAKE_CUPTI_SAMPLES_LOST=11 profile basic
+FAKE_CUPTI_SAMPLES_LOST=11 sampled basic
 claim "what the hardware dropped is a loss" '(.pc_sampling[-1].dropped == 66) and ([.loss[] | select(.kind == "pc_sample" and .reason == "hardware") | .count] | add == 66)'
-profile slow
+sampled slow
 claim "drained while it runs: sums, not rows of each drain" "$(sum _Z9transposePKfPf) == 15000 and ([.pc_sample[] | select(.pc == 336)] | length) < 20 and ([.cost[] | select(.what == \"sampling\")][-1].count > 5)"
-FAKE_CUPTI_MODULE_MS=1 FAKE_CUPTI_DELAY=cuptiPCSamplingGetData:20 WARPSIGHT_FLUSH_MS=5 profile contexts
+FAKE_CUPTI_MODULE_MS=1 FAKE_CUPTI_DELAY=cuptiPCSamplingGetData:20 WARPSIGHT_FLUSH_MS=5 sampled contexts
 claim "ten contexts, each sampled to its end; no GetData beside a module that is loaded" "$(sum _Z9transposePKfPf) == 1000 and ([.pc_sampling[].context] | unique | length == 10)"
-profile threads
+sampled threads
 claim "launches from many threads" '.pc_sampling[-1].samples > 0'
-profile graph
+sampled graph
 claim "kernels of graphs are sampled" '(.kernel | length) as $n | $n > 9 and .pc_sampling[-1].other == 7 * $n'
-profile fork-after
+sampled fork-after
 claim "a forked child makes no call" "$([ $status -lt 128 ] && echo true || echo false)"
 
 # --- the command line ---
@@ -177,7 +143,7 @@ for _ in 1 2 3; do
 done
 touch "$scratch/end"
 wait "$pid"
-find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
+facts
 claim "ctl start and stop, three times: sampled between them, and totals go on" '([.pc_sample[] | select(.reason | endswith("not_issued") | not) | .samples] | add) as $placed | .pc_sampling[-1] | .samples == $placed + .other and .other > 0'
 claim "code that was loaded while idle is there" '.cubin | length == 1'
 check "each stop ends it" "$([ "$(calls cuptiPCSamplingEnable)" = 3 ] && [ "$(calls cuptiPCSamplingDisable)" = 3 ]; echo $?)" "$(calls cuptiPCSamplingEnable) $(calls cuptiPCSamplingDisable)"
@@ -185,18 +151,18 @@ check "each stop ends it" "$([ "$(calls cuptiPCSamplingEnable)" = 3 ] && [ "$(ca
 # --- what fails ---
 
 for call in Enable GetNumStallReasons GetStallReasons SetConfigurationAttribute GetData Disable; do
-    FAKE_CUPTI_FAIL=cuptiPCSampling$call:999 profile basic 4
+    FAKE_CUPTI_FAIL=cuptiPCSampling$call:999 sampled basic 4
     claim "cuptiPCSampling$call fails: it is said, the program and its trace go on" "$([ $status = 4 ] && echo true || echo false) and (.kernel | length == 6) and any(.status[]; .code == \"sampling-failed\" and (.message | contains(\"cuptiPCSampling$call\")))"
 done
-FAKE_CUPTI_FAIL=cuptiPCSamplingEnable:35 profile basic
+FAKE_CUPTI_FAIL=cuptiPCSamplingEnable:35 sampled basic
 claim "no rights: the remedy" 'any(.status[]; .code == "sampling-no-rights" and (.remedy | contains("NVreg_RestrictProfilingToAdminUsers")))'
-FAKE_CUPTI_FAIL=cuptiPCSamplingGetData:8:1 profile basic
+FAKE_CUPTI_FAIL=cuptiPCSamplingGetData:8:1 sampled basic
 claim "the hardware's buffer was full: said, counted, and it goes on" "any(.status[]; .code == \"sampling-overflow\") and any(.loss[]; .reason == \"hardware-full\") and $(sum _Z9transposePKfPf) == 400"
-FAKE_CUPTI_FAIL=cuptiGetCubinCrc:999 profile basic
+FAKE_CUPTI_FAIL=cuptiGetCubinCrc:999 sampled basic
 claim "no crc: samples without code" "(.cubin | length == 0) and $(sum _Z9transposePKfPf) == 400"
-FAKE_CUPTI_FAIL=cuptiPCSamplingGetConfigurationAttribute:999 profile basic
+FAKE_CUPTI_FAIL=cuptiPCSamplingGetConfigurationAttribute:999 sampled basic
 claim "a period that is not told is 0" '.pc_sampling[-1] | .period == 0 and .samples == 627'
 start=$(date +%s%N)
-FAKE_CUPTI_DELAY=cuptiPCSamplingDisable:20000 profile basic
+FAKE_CUPTI_DELAY=cuptiPCSamplingDisable:20000 sampled basic
 claim "Disable never comes back: the program ends, and what was there before is kept" "$([ $((($(date +%s%N) - start) / 1000000)) -lt 12000 ] && echo true || echo false) and $(sum _Z9transposePKfPf) == 400 and (.bye | length == 0)"
 exit $failed

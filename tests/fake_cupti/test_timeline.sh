@@ -3,49 +3,12 @@
 # test_timeline.sh: PM sampling (--timeline-metrics) under the fake CUPTI, judged by what the collector wrote to the
 # spool. What a sample reads follows from the fake's launches (fake_pm.h), so every number is known.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-: "${B:=build}"
-fake=$PWD/$B/fake here=$PWD/tests/fake_cupti
-if [ ! -x "$fake/fake_app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
-    echo "SKIP timeline: no CUPTI headers, so there is no collector library"
-    exit 77
-fi
-scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/timeline.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-export WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$fake" FAKE_CUPTI_LOG="$scratch/calls"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-python=$(python3 -c 'import sys; print(sys.executable)')
-failed=0
-
-# sample MODE [ARGUMENT]: run the program with sampling on (unless the environment says otherwise); facts.json.
-sample() {
-    rm -rf "$WARPSIGHT_SPOOL" "$FAKE_CUPTI_LOG"
-    local start
-    start=$(date +%s%N)
-    WARPSIGHT_TIMELINE_METRICS="${METRICS-default}" LD_PRELOAD="$PWD/$B/libwarpsight.so" timeout -k 2 60 \
-        "$fake/fake_app" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
-    echo $? >"$scratch/status"
-    took_ms=$((($(date +%s%N) - start) / 1000000))
-    find "$WARPSIGHT_SPOOL" -type f 2>/dev/null | sort | xargs -r "$fake/dump" | "$python" "$here/facts.py" >"$scratch/facts.json"
-}
-# claim NAME JQ: the claim must hold of facts.json, and the log must be free of violations.
-claim() {
-    if grep -q '^violation' "$FAKE_CUPTI_LOG" 2>/dev/null; then
-        echo "FAIL $1: $(grep '^violation' "$FAKE_CUPTI_LOG" | sort | uniq -c | head -3 | tr '\n' '~')"
-        failed=1
-    elif jq -e "def rows: [.pm_samples[].rows[]]; def series: [.pm_series[]] | unique_by(.series); $2" "$scratch/facts.json" >/dev/null 2>"$scratch/jq"; then
-        echo "PASS $1"
-    else
-        echo "FAIL $1: not true: $2 $(head -1 "$scratch/jq")"
-        jq -c '{series:[.pm_series[]|{series,device,keys}], samples:([.pm_samples[].rows[]]|length), status:[.status[]|{code,message}], loss:.loss}' "$scratch/facts.json" | head -c 1500
-        echo
-        failed=1
-    fi
-}
+. "$(dirname "$0")/lib.sh" timeline
+defs='def rows: [.pm_samples[].rows[]]; def series: [.pm_series[]] | unique_by(.series);'
+brief='{series:[.pm_series[]|{series,device,keys}], samples:([.pm_samples[].rows[]]|length), status:[.status[]|{code,message}], loss:.loss}'
+# sample MODE [ARGUMENT]: as profile, with sampling on (unless METRICS says otherwise).
+sample() { WARPSIGHT_TIMELINE_METRICS="${METRICS-default}" profile "$@"; }
 calls() { grep -c "^$1" "$FAKE_CUPTI_LOG"; }
-check() {
-    if [ "$2" = 0 ]; then echo "PASS $1"; else echo "FAIL $1: ${3:-}"; failed=1; fi
-}
 
 # --- what a sample is ---
 
@@ -115,11 +78,11 @@ claim "with little memory the image is small, and samples arrive" 'rows | length
 
 # --- the end of the program, and others ---
 
-"$fake/fake_app" long 1 >"$scratch/plain.out" 2>"$scratch/plain.err"
+"$app" long 1 >"$scratch/plain.out" 2>"$scratch/plain.err"
 for call in $(grep -o 'TIMELINE, cupti[A-Za-z_0-9]*)' collector/cupti_api.def | tr -d ')' | sed 's/.* //'); do
     FAKE_CUPTI_FAIL=$call:999 sample long 1
-    if [ "$(cat "$scratch/status")" != 0 ] || ! cmp -s "$scratch/out" "$scratch/plain.out" || ! cmp -s "$scratch/err" "$scratch/plain.err"; then
-        check "$call fails: the program does not notice" 1 "status $(cat "$scratch/status")"
+    if [ "$status" != 0 ] || ! cmp -s "$scratch/out" "$scratch/plain.out" || ! cmp -s "$scratch/err" "$scratch/plain.err"; then
+        check "$call fails: the program does not notice" 1 "status $status"
         continue
     fi
     case $call in
@@ -128,7 +91,7 @@ for call in $(grep -o 'TIMELINE, cupti[A-Za-z_0-9]*)' collector/cupti_api.def | 
     esac
 done
 FAKE_CUPTI_DELAY=cuptiPmSamplingDecodeData:20000 sample long 1
-check "a decode that hangs at exit is left behind" "$([ "$(cat "$scratch/status")" = 0 ] && [ $took_ms -lt 5000 ]; echo $?)" "after $took_ms ms"
+check "a decode that hangs at exit is left behind" "$([ "$status" = 0 ] && [ $took_ms -lt 5000 ]; echo $?)" "after $took_ms ms"
 sample fork-after
 claim "a child forked while sampling makes no call" '[.hello[].agent_id] | unique | length == 1'
 sample kill 9

@@ -4,21 +4,8 @@
 # collector and judged. The kernels are those of the fake driver under a script in place of warpsight-kernels: what is
 # tested is the way from the list to the verdicts. Known answers themselves need a GPU (tests/gpu) or a recorded session.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-: "${B:=build}"
-if [ ! -x "$B/fake/fake_app" ] || [ ! -f "$B/libwarpsight-cupti.so" ]; then
-    echo "SKIP verify: no CUPTI headers, so there is no collector library"
-    exit 77
-fi
-scratch=$(mktemp -d "${WS_SCRATCH:-/tmp}/verify.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-export WARPSIGHT_DB="$scratch/db" WARPSIGHT_SPOOL="$scratch/spool" WARPSIGHT_CUPTI="$PWD/$B/fake"
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-unset CUDA_INJECTION64_PATH LD_PRELOAD WARPSIGHT_SESSION WARPSIGHT_NAME
-failed=0
-check() { # check NAME STATUS
-    if [ "$2" -eq 0 ]; then echo "PASS $1"; else echo "FAIL $1: status $status; stdout: $(head -c 400 "$scratch/out"); stderr: $(head -c 600 "$scratch/err")"; failed=1; fi
-}
+. "$(dirname "$0")/lib.sh" verify
+seen() { echo "status $status; stdout: $(head -c 400 "$scratch/out"); stderr: $(head -c 600 "$scratch/err")"; }
 mkdir "$scratch/bin"
 cp "$B/warpsight" "$B/libwarpsight.so" "$B/libwarpsight-cupti.so" "$scratch/bin/"
 ws=$scratch/bin/warpsight
@@ -40,7 +27,7 @@ check "and records nothing" $([ ! -e "$scratch/db" ]; echo $?)
 
 cat >"$scratch/bin/warpsight-kernels" <<SH
 #!/bin/sh
-echo "\$*" >>"$scratch/calls"
+echo "\$*" >>"$scratch/asked"
 case \$1 in
 list) echo '{"kernels":[{"id":"K01","name":"vec_add","kind":"kernel","variants":["vec_add"]},
  {"id":"H6","name":"launch_storm","kind":"program","variants":["launch_storm_direct","launch_storm_graph"]},
@@ -51,7 +38,7 @@ run) case \$2 in failing_calls_bad) exec "$PWD/$B/fake/fake_app" basic 3 ;; *) e
 esac
 SH
 verify
-grep -v '^list' "$scratch/calls" | sed 1d >"$scratch/ran"
+grep -v '^list' "$scratch/asked" | sed 1d >"$scratch/ran"
 programs='launch_storm_direct launch_storm_graph round_trip_resident failing_calls_bad'
 { echo "all --repeat 4"; for p in $programs; do echo "run $p"; echo "run $p"; done; } | cmp -s - "$scratch/ran"
 check "the kernels run once, each variant of a program on its own, traced and with counters" $?
