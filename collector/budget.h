@@ -5,6 +5,7 @@
  * The estimate of one profiled launch:
  *   rotation  a fixed part + the launch
  *   replay    a fixed part + passes x the launch + (passes + 1) x footprint / WS_BUDGET_SAVE_RATE
+ *   either    what CUPTI spends on the first of a context, besides
  * The fixed parts start at what was measured on an H200 and follow what this process measures. The footprint is an
  * upper bound: CUPTI saves what the kernel may write, we know only what the program holds. */
 #ifndef WS_COLLECTOR_BUDGET_H
@@ -49,6 +50,7 @@ struct ws_risk {
     uint64_t footprint_bytes; /* in use on its GPU at most */
     uint64_t free_bytes;
     bool has_memory; /* the two above are known */
+    bool is_first;   /* none was profiled in its context yet */
     bool is_collective, is_cooperative;
     bool has_peers;                /* collectives were seen, and this process uses several GPUs */
     bool is_failed[WS_MODE_COUNT]; /* this way of counting has stopped working */
@@ -72,7 +74,7 @@ int ws_budget_parse_time(const char *text, int64_t *ns);
 /* "5%", "0.5%": more than 0 and at most 1000 %.   errors  -WS_EINVAL */
 int ws_budget_parse_percent(const char *text, double *part);
 
-/* Time that one profiled launch will take, ns. */
+/* Time that one profiled launch will take, ns. What is left 0 in the risk is left out: a lower bound. */
 int64_t ws_budget_predict(const struct ws_budget *budget, enum ws_mode mode, const struct ws_risk *risk);
 
 /* --replay-mode auto: how to count this kernel, and why. */
@@ -81,13 +83,16 @@ enum ws_mode ws_budget_decide(const struct ws_budget *budget, const struct ws_ri
 /* Whether there is any limit. */
 bool ws_budget_is_limited(const struct ws_budget *budget);
 
+/* Whether `predicted_ns` fits into what is left at `now_ns`; else *not_before_ns as below. Takes nothing. */
+bool ws_budget_fits(const struct ws_budget *budget, int64_t now_ns, int64_t predicted_ns, int64_t *not_before_ns);
+
 /* Take `predicted_ns` out of what is left at `now_ns`. False: it does not fit, and *not_before_ns says from when on it
  * may (INT64_MAX: never). Each that succeeds is followed by exactly one settle or release. */
 bool ws_budget_reserve(struct ws_budget *budget, int64_t now_ns, int64_t predicted_ns, int64_t *not_before_ns);
 void ws_budget_settle(struct ws_budget *budget, enum ws_mode mode, const struct ws_risk *risk, int64_t predicted_ns,
                       int64_t measured_ns);
 void ws_budget_release(struct ws_budget *budget, int64_t predicted_ns);
-/* Time that no prediction went before: setting up. */
+/* Time that no prediction went before: setting up, and holding a launch that is then not profiled. */
 void ws_budget_spend(struct ws_budget *budget, int64_t ns);
 
 /* Code ("footprint") and sentence of a reason; "unknown" for a number that is none. */

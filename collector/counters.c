@@ -92,6 +92,7 @@ struct context {
     uint32_t pass;           /* rotation alone: which pass the next Start serves */
     struct ws_passes passes; /* rotation and replay mixed */
     bool is_ready;
+    bool is_used; /* a launch was profiled here */
 };
 
 /* The launch being profiled; who closed the gate owns it. */
@@ -104,8 +105,7 @@ struct profile {
     enum ws_mode_reason reason;
     uint64_t ordinal;
     int64_t predicted_ns;
-    int64_t started_ns;
-    int64_t steady_ns;
+    int64_t started_ns, steady_ns; /* since when the program's thread is held, by both clocks */
 };
 
 static struct {
@@ -699,10 +699,10 @@ static void look_at(struct profile *p)
     size_t free_bytes = 0, total = 0;
     r->is_cooperative = p->call.is_cooperative;
     r->launch_ns = ws_activity_seen_ns(ws_activity_name_id(p->call.name), p->call.grid, p->call.block);
-    /* The driver tells of the current context's GPU. */
-    if (!ws_driver.mem_get_info || !ws_driver.ctx_get_current || ws_driver.ctx_get_current(&current) != CUDA_SUCCESS ||
-        current != p->context->handle || ws_driver.mem_get_info(&free_bytes, &total) != CUDA_SUCCESS ||
-        free_bytes > total)
+    /* Rotation neither fears nor copies memory. The driver tells of the current context's GPU. */
+    if (ws_settings.replay == WS_REPLAY_ROTATE || !ws_driver.mem_get_info || !ws_driver.ctx_get_current ||
+        ws_driver.ctx_get_current(&current) != CUDA_SUCCESS || current != p->context->handle ||
+        ws_driver.mem_get_info(&free_bytes, &total) != CUDA_SUCCESS || free_bytes > total)
         return;
     r->has_memory = true;
     r->free_bytes = free_bytes;
@@ -860,7 +860,7 @@ static int64_t emit_profile(const struct profile *p, uint32_t pass, uint64_t cor
     const struct ws_launch_call *call = &p->call;
     bool is_rotating = p->mode == WS_MODE_ROTATE;
     uint64_t number = ++counters.profile_number;
-    int64_t cost = ws_now_ns() - p->started_ns;
+    int64_t cost = ws_steady_ns() - p->steady_ns;
     struct ws_rec_profile rec = {.profile = number,
                                  .name = ws_activity_name_id(call->name),
                                  .device = (uint32_t)p->context->device,
@@ -902,6 +902,19 @@ static void restore_capture(CUstreamCaptureMode *mode)
 
 /* --- which launch, and how ------------------------------------------------------------------------- */
 
+/* Whether the budget may have room for a launch of this signature; asked again each time that it had none, so without
+ * a look at the memory. The first time goes the long way: the refusal is told with what is known. Under `lock`. */
+static bool may_fit(struct ws_signature *s, const struct ws_risk *known, int64_t now_ns)
+{
+    enum ws_mode mode = (enum ws_mode)s->mode;
+    int64_t least_ns = ws_budget_predict(&counters.budget, mode, known);
+    if (is_auto() && mode == WS_MODE_REPLAY) { /* to be decided */
+        int64_t rotate_ns = ws_budget_predict(&counters.budget, WS_MODE_ROTATE, known);
+        least_ns = least_ns < rotate_ns ? least_ns : rotate_ns;
+    }
+    return !s->is_refused || ws_budget_fits(&counters.budget, now_ns, least_ns, &s->not_before_ns);
+}
+
 /* Whether this launch is a candidate; then fills *wanted and claims its signature. Under `lock`. */
 static bool choose(const CUpti_CallbackData *data, const struct ws_launch_call *call, struct profile *wanted)
 {
@@ -926,16 +939,17 @@ static bool choose(const CUpti_CallbackData *data, const struct ws_launch_call *
     counters.has_collectives = counters.has_collectives || s->is_collective;
     if (!is_chosen)
         return false;
-    if (!c) {
-        ws_select_release(s);
-        return false;
-    }
-    *wanted = (struct profile){.context = c,
-                               .signature = s,
-                               .call = *call,
-                               .risk = {.is_collective = s->is_collective, .passes = c->chip->passes},
-                               .ordinal = ordinal};
-    return true;
+    if (c)
+        *wanted = (struct profile){
+            .context = c,
+            .signature = s,
+            .call = *call,
+            .risk = {.is_collective = s->is_collective, .passes = c->chip->passes, .is_first = !c->is_used},
+            .ordinal = ordinal};
+    if (c && may_fit(s, &wanted->risk, now_ns))
+        return true;
+    ws_select_release(s);
+    return false;
 }
 
 /* Whether this context was met since the last start, or there is no room to meet it. Under `lock`. */
@@ -1075,8 +1089,10 @@ static bool settle_on(struct profile *p)
         p->signature->mode = (uint8_t)p->mode;
         is_chosen = true;
     }
-    if (!is_chosen)
+    if (!is_chosen) {
+        ws_budget_spend(&counters.budget, ws_steady_ns() - p->steady_ns);
         ws_select_release(p->signature);
+    }
     is_told = p->reason == WS_REASON_BUDGET ? !p->signature->is_refused : is_news(p);
     p->signature->is_refused = p->signature->is_refused || p->reason == WS_REASON_BUDGET;
     pthread_mutex_unlock(&counters.lock);
@@ -1087,10 +1103,12 @@ static bool settle_on(struct profile *p)
 
 /* --- enter and exit -------------------------------------------------------------------------------- */
 
+/* It was held, but is not profiled. */
 static void release(struct profile *p)
 {
     pthread_mutex_lock(&counters.lock);
     ws_budget_release(&counters.budget, p->predicted_ns);
+    ws_budget_spend(&counters.budget, ws_steady_ns() - p->steady_ns);
     ws_select_release(p->signature);
     pthread_mutex_unlock(&counters.lock);
 }
@@ -1131,8 +1149,6 @@ static bool start_session(struct profile *wanted)
 {
     CUstreamCaptureMode mode;
     bool is_started;
-    wanted->started_ns = ws_now_ns();
-    wanted->steady_ns = ws_steady_ns();
     counters.profile = *wanted;
     (void)atomic_fetch_add(&counters.session, 1);
     atomic_store(&counters.profiling_thread, pthread_self());
@@ -1170,6 +1186,8 @@ static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_
         is_chosen = false;
     }
     if (is_chosen) {
+        wanted.started_ns = ws_now_ns();
+        wanted.steady_ns = ws_steady_ns();
         relax_capture(&mode); /* the driver is asked; a capture of this thread in another stream must not break */
         look_at(&wanted);
         restore_capture(&mode);
@@ -1262,6 +1280,7 @@ static void close_books(struct profile *p, bool is_good, uint32_t pass)
     int64_t cost = ws_steady_ns() - p->steady_ns;
     pthread_mutex_lock(&counters.lock);
     ws_budget_settle(&counters.budget, p->mode, &p->risk, p->predicted_ns, cost);
+    p->context->is_used = true;
     counters.predicted_ns += p->predicted_ns;
     if (is_good || !is_auto() || counters.is_failed[WS_MODE_ROTATE])
         ws_select_done(&counters.select, p->signature, pass);
