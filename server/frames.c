@@ -933,8 +933,10 @@ static int take_context(struct ws_frames *in, const struct ws_rec_context *rec)
 
 static int take_bye(struct ws_frames *in, const struct ws_rec_bye *rec)
 {
-    in->agent->has_bye = true;
-    return ws_store_end_process(in->store, in->agent->process_id, rec->ended_ns);
+    struct agent *a = in->agent;
+    int err = ws_store_end_process(in->store, a->process_id, rec->ended_ns);
+    a->has_bye = true;
+    return err == 0 && !in->is_import ? ws_store_prune_cubins(in->store, a->session_id, a->process_id) : err;
 }
 
 /* The launcher's statuses and losses are the session's; everything else belongs to a process. */
@@ -1224,7 +1226,9 @@ static int note_early_end(struct ws_frames *in, const struct agent *a)
 
 int ws_frames_killed(struct ws_frames *in)
 {
-    return note_early_end(in, in->agent);
+    const struct agent *a = in->agent;
+    int err = note_early_end(in, a);
+    return err == 0 ? ws_store_prune_cubins(in->store, a->session_id, a->process_id) : err;
 }
 
 int ws_frames_finish(struct ws_frames *in)
@@ -1234,6 +1238,8 @@ int ws_frames_finish(struct ws_frames *in)
         const struct agent *a = &in->agents[i];
         struct ws_cursor read = {.segment = a->segment + 1, .next_seq = a->next_seq};
         err = note_early_end(in, a);
+        if (err == 0 && !a->is_skipped) /* only now: in a capture the first process tells of the code of all */
+            err = ws_store_prune_cubins(in->store, a->session_id, a->process_id);
         /* Should the same segments turn up in a spool, too, they were read already. */
         if (err == 0 && !a->is_skipped)
             err = ws_store_set_cursor(in->store, a->id, &read);

@@ -263,7 +263,8 @@ CREATE TABLE pc_sample (
 ) STRICT, WITHOUT ROWID;
 
 -- Code that was loaded, once per session and crc, in parts: an ELF file with the line table of its functions. Of a
--- session, so that nothing that is imported can take the place of what another one's samples mean. Since schema 4.
+-- session, so that nothing that is imported can take the place of what another one's samples mean. Once the session's
+-- processes have ended, only code in which samples lie is kept. Since schema 4.
 CREATE TABLE cubin (
     id         INTEGER PRIMARY KEY,
     session_id INTEGER NOT NULL REFERENCES session(id) ON DELETE CASCADE,

@@ -150,6 +150,10 @@ static const char schema[] =
                      "(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (process_id, function_id, cubin, pc, reason_id, "                                                                 \
                      "context) DO UPDATE SET " SUM(samples))                                                                                                                     \
     X(CUBIN_PUT, "INSERT OR IGNORE INTO cubin (session_id, crc, size, offset, bytes) VALUES (?1, ?2, ?3, ?4, ?5)")                                                               \
+    X(CUBIN_PRUNE,                                                                                                                                                               \
+      "DELETE FROM cubin WHERE session_id = ?1 AND NOT EXISTS (SELECT 1 FROM process WHERE session_id = ?1 "                                                                     \
+      "AND id <> ?2 AND ended_ns IS NULL) AND crc NOT IN (SELECT cubin FROM process p JOIN pc_sample s ON "                                                                      \
+      "s.process_id = p.id WHERE p.session_id = ?1)")                                                                                                                            \
     X(PC_SAMPLINGS,                                                                                                                                                              \
       "SELECT process_id, context, period, samples, other, dropped FROM pc_sampling WHERE process_id IN "                                                                        \
       "(SELECT id FROM process WHERE session_id = ?1) ORDER BY process_id, context")                                                                                             \
@@ -1274,6 +1278,11 @@ int ws_store_put_cubin(struct ws_store *store, int64_t session_id, const struct 
 {
     return run(store, S_CUBIN_PUT, "iuqqb", session_id, rec->crc, rec->size, rec->offset,
                (const void *)(rec->bytes.length > 0 ? rec->bytes.at : ""), (int)rec->bytes.length);
+}
+
+int ws_store_prune_cubins(struct ws_store *store, int64_t session_id, int64_t process_id)
+{
+    return run(store, S_CUBIN_PRUNE, "ii", session_id, process_id);
 }
 
 int ws_store_put_ceiling(struct ws_store *store, const struct ws_rec_ceiling *rec)

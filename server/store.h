@@ -155,6 +155,9 @@ int ws_store_put_pc_sampling(struct ws_store *store, int64_t process_id, const s
 int ws_store_add_pc_sample(struct ws_store *store, int64_t process_id, int64_t function_id, int64_t reason_id,
                            const struct ws_rec_pc_sample *rec);
 int ws_store_put_cubin(struct ws_store *store, int64_t session_id, const struct ws_rec_cubin *rec);
+/* A process has ended: code of the session that no sample lies in goes, unless another process of it may still write.
+ */
+int ws_store_prune_cubins(struct ws_store *store, int64_t session_id, int64_t process_id);
 
 /* process_id 0: of the session as a whole. */
 int ws_store_put_status(struct ws_store *store, int64_t session_id, int64_t process_id,

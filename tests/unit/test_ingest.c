@@ -767,6 +767,93 @@ TEST(a_writer_that_said_bye_but_did_not_rename_was_not_killed)
     free(c.bytes);
 }
 
+/* --- code --- */
+
+/* Code of which nothing is known but its crc. */
+static void put_code(struct capture *c, uint64_t crc)
+{
+    struct ws_rec_cubin rec = {.crc = crc,
+                               .size = 4,
+                               .bytes = ws_text_n("\x7f"
+                                                  "ELF",
+                                                  4)};
+    put_cubin(c, &rec);
+}
+
+static void put_sampled(struct capture *c, uint64_t crc)
+{
+    struct ws_rec_pc_sample rec = {.context = 1, .cubin = crc, .function = 1, .pc = 16, .reason = 2, .samples = 3};
+    put_text(c, 2, "smsp__pcsamp_warps_issue_stalled_wait");
+    put_pc_sample(c, &rec);
+}
+
+static int see_code(void *state, const struct ws_cubin_row *row)
+{
+    char *all = state;
+    size_t n = strlen(all);
+    snprintf(all + n, 64 - n, "%d ", (int)row->crc);
+    return 0;
+}
+
+/* The crcs of the code that the session has. */
+static const char *code_of(const char *db, int64_t session)
+{
+    static char all[64];
+    struct ws_store *store = open_db(db);
+    all[0] = 0;
+    CHECK_INT(ws_store_each_cubin(store, session, see_code, all), 0);
+    ws_store_close(store);
+    return all;
+}
+
+static struct capture with_code(const char *agent, uint64_t first, uint64_t sampled)
+{
+    struct capture c = {0};
+    capture_segment(&c, agent, 0);
+    put_body(&c, agent, "token", "measured");
+    put_code(&c, first);
+    put_code(&c, first + 1);
+    put_sampled(&c, sampled);
+    return c;
+}
+
+TEST(code_without_samples_goes_when_the_last_process_has_ended)
+{
+    struct capture a = with_code(AGENT_A, 10, 11);
+    struct capture b = with_code(AGENT_B, 20, 10); /* the other's code, loaded here as well */
+    struct seen s;
+    int fd = open(segment_path("token", AGENT_B, 0, "open"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    REQUIRE(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    REQUIRE(write(fd, b.bytes, b.used) == (ssize_t)b.used);
+    ingest("db", &s);
+    put_end(&a);
+    write_file(segment_path("token", AGENT_A, 0, "done"), a.bytes, a.used);
+    ingest("db", &s);
+    CHECK_STR(code_of("db", s.session), "10 11 20 21 "); /* the other one may still be sampled in any of it */
+    close(fd);                                           /* killed */
+    ingest("db", &s);
+    CHECK_STR(code_of("db", s.session), "10 11 ");
+    free(a.bytes);
+    free(b.bytes);
+}
+
+TEST(a_captures_first_process_tells_of_the_code_that_a_later_one_was_sampled_in)
+{
+    struct capture c = with_code(AGENT_A, 10, 11);
+    struct ws_import out;
+    struct seen s;
+    put_end(&c);
+    c.seq = 0;
+    capture_segment(&c, AGENT_B, 0);
+    put_body(&c, AGENT_B, "token", "measured");
+    put_sampled(&c, 10);
+    put_code(&c, 20);
+    put_end(&c);
+    CHECK_INT(import(&c, "db", &out, &s), 0);
+    CHECK_STR(code_of("db", s.session), "10 11 ");
+    free(c.bytes);
+}
+
 TEST(a_segment_without_a_header_yet_is_left_alone)
 {
     const char *path = segment_path("token", AGENT_A, 0, "open");
