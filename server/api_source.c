@@ -22,19 +22,6 @@ static bool find_kernel(const struct ws_cached *c, int64_t kernel_id, struct ws_
     return false;
 }
 
-static void answer(struct ws_call *call, struct ws_store *store, const struct ws_kernel_row *row)
-{
-    struct ws_json *j = ws_call_json(call);
-    int err;
-    ws_json_object(j);
-    ws_json_put_int(j, "session", call->request->ids[0]);
-    ws_json_put_int(j, "kernel", row->id);
-    err = ws_kernel_source_json(j, store, row, call->request->ids[0]);
-    ws_json_end(j);
-    if (err != 0)
-        ws_call_fail_store(call, err);
-}
-
 /* No ETag: files and other sessions change without this one. */
 void ws_api_source(struct ws_call *call)
 {
@@ -43,6 +30,7 @@ void ws_api_source(struct ws_call *call)
     struct ws_store *store;
     char *mangled = NULL;
     bool found;
+    int err = 0;
     call->cache = WS_CACHE_NEVER;
     if (!ws_call_session(call, call->request->ids[0], &c))
         return;
@@ -54,6 +42,8 @@ void ws_api_source(struct ws_call *call)
     else if (!mangled)
         ws_call_fail_store(call, -WS_ENOMEM);
     else if ((store = ws_call_store(call)) != NULL)
-        answer(call, store, &row);
+        err = ws_kernel_source_answer(ws_call_json(call), store, &row, call->request->ids[0]);
+    if (err != 0)
+        ws_call_fail_store(call, err);
     free(mangled);
 }

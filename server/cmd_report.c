@@ -20,7 +20,8 @@ static const struct ws_option options[] = {
     {"kernel", 'k', "NAME",
      "only kernels of this name: f, f<2>, a mangled or demangled name, a hash; regex:RE finds a part"},
     {"source", 0, "KERNEL",
-     "its hottest lines and instructions by PC samples (run --stalls pc); with --json, all of them"},
+     "its hottest lines and instructions by PC samples (run --stalls pc); with --json, all of them; with --html, they "
+     "are kept in the file, with the text of the source"},
     {"sort", 's', "KEY", "order by duration (default), mean, min, max, launches, gain, name, or a metric"},
     {"top", 'n', "N", "only the first N kernels"},
     {"all", 'a', NULL, "describe every kernel, with every metric (default: the first 10, the main ones)"},
@@ -151,11 +152,12 @@ static int print_processes(const struct request *r, struct ws_store *store, cons
     return err;
 }
 
-static int print(const struct request *r, struct ws_store *store, const struct ws_session *session, FILE *out)
+static int print(const struct request *r, struct ws_store *store, const struct ws_session *session,
+                 const struct ws_session *sources, FILE *out)
 {
     struct ws_json json = {.out = out, .pretty = true};
     struct ws_text_options text = {.all = r->all, .details = r->all || r->kernel ? SIZE_MAX : DETAILS};
-    if (r->source)
+    if (r->source && !r->html)
         return print_source(r, store, session, out);
     if (r->by_process)
         return print_processes(r, store, session, out);
@@ -164,21 +166,27 @@ static int print(const struct request *r, struct ws_store *store, const struct w
     if (r->csv)
         return ws_report_csv(session, out);
     if (r->html)
-        return ws_html_report(store, session, out);
+        return ws_html_report(store, session, sources, out);
     return ws_report_text(session, &text, out);
 }
 
 static int report(const struct request *r, struct ws_store *store)
 {
     struct ws_session *session = NULL;
+    struct ws_session *sources = NULL; /* --html: the whole session, and the lines of the kernels that --source names */
+    bool is_whole = r->html && r->source;
     FILE *out;
     int err;
     int status = ws_reader_session("report", store, r->session, &session);
     if (status == WS_EXIT_OK)
-        status = ws_reader_select("report", session, r->kernel, r->sort, (size_t)r->top);
+        status = ws_reader_select("report", session, is_whole ? NULL : r->kernel, r->sort, (size_t)r->top);
+    if (status == WS_EXIT_OK && is_whole)
+        status = ws_reader_session("report", store, r->session, &sources);
+    if (status == WS_EXIT_OK && is_whole)
+        status = ws_reader_select("report", sources, r->kernel, NULL, 0);
     if (status == WS_EXIT_OK) {
         out = ws_reader_output("report", r->output);
-        err = out ? print(r, store, session, out) : 0;
+        err = out ? print(r, store, session, sources, out) : 0;
         if (err == -WS_ENOENT && r->source)
             status = ws_cli_failed("report",
                                    "session %" PRId64 " has no PC samples of '%s': run the program with --stalls pc",
@@ -188,6 +196,7 @@ static int report(const struct request *r, struct ws_store *store)
         status = out ? ws_reader_close_output("report", out, r->output, status) : WS_EXIT_FAILED;
     }
     ws_report_free(session);
+    ws_report_free(sources);
     return status;
 }
 
@@ -211,8 +220,8 @@ int ws_cmd_report(int argc, char **argv)
         if (status != WS_EXIT_OK)
             return status;
     }
-    if (r.source && (r.csv || r.html))
-        return ws_cli_usage_error("report", "--source goes with --json or alone");
+    if (r.source && r.csv)
+        return ws_cli_usage_error("report", "--source goes with --json, --html or alone");
     if (r.by_process && (r.csv || r.html || r.source || r.kernel || r.sort || r.top || r.all))
         return ws_cli_usage_error("report", "--by-process goes with --json and --output alone");
     if (r.json + r.csv + r.html > 1)

@@ -7,8 +7,10 @@
 #include "../analyzer/err.h"
 #include "api.h"
 #include "assets.h"
+#include "kernel_source.h"
 #include "sha256.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,7 +27,23 @@ struct text {
 
 /* --- data --- */
 
-static int write_data(struct ws_store *store, const struct ws_session *session, FILE *out)
+static int put_sources(struct ws_json *j, struct ws_store *store, const struct ws_session *sources)
+{
+    char id[24];
+    int err = 0;
+    ws_json_key(j, "sources");
+    ws_json_object(j);
+    for (size_t i = 0; err == 0 && sources && i < sources->kernel_count; i++) {
+        snprintf(id, sizeof id, "%" PRId64, sources->kernels[i].row.id);
+        ws_json_key(j, id);
+        err = ws_kernel_source_answer(j, store, &sources->kernels[i].row, sources->row.id);
+    }
+    ws_json_end(j);
+    return err;
+}
+
+static int write_data(struct ws_store *store, const struct ws_session *session, const struct ws_session *sources,
+                      FILE *out)
 {
     struct ws_json j = {.out = out};
     int err;
@@ -46,17 +64,19 @@ static int write_data(struct ws_store *store, const struct ws_session *session, 
     ws_api_put_time(&j, session);
     ws_json_key(&j, "catalogue");
     ws_api_put_catalogue(&j);
+    err = put_sources(&j, store, sources);
     ws_json_end(&j);
-    return 0;
+    return err;
 }
 
-static int make_data(struct ws_store *store, const struct ws_session *session, struct text *data)
+static int make_data(struct ws_store *store, const struct ws_session *session, const struct ws_session *sources,
+                     struct text *data)
 {
     FILE *out = open_memstream(&data->at, &data->size);
     int err;
     if (!out)
         return -WS_ENOMEM;
-    err = write_data(store, session, out);
+    err = write_data(store, session, sources, out);
     if (fclose(out) != 0 && err == 0)
         err = -WS_ENOMEM;
     return err;
@@ -146,7 +166,8 @@ static int write_page(const char *html, const struct text *script, const struct 
     return 0;
 }
 
-int ws_html_report(struct ws_store *store, const struct ws_session *session, FILE *out)
+int ws_html_report(struct ws_store *store, const struct ws_session *session, const struct ws_session *sources,
+                   FILE *out)
 {
     const struct ws_asset *html = ws_asset_get(WS_ASSET_HTML);
     struct text script = {NULL, 0};
@@ -158,7 +179,7 @@ int ws_html_report(struct ws_store *store, const struct ws_session *session, FIL
     if (err == 0)
         err = make_inline(WS_ASSET_CSS, &style);
     if (err == 0)
-        err = make_data(store, session, &data);
+        err = make_data(store, session, sources, &data);
     if (err == 0)
         err = write_page(html->data, &script, &style, &data, out);
     free(script.at);

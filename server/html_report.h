@@ -10,8 +10,10 @@
 #include <stdio.h>
 
 /* Write the file.
+ *   sources  a session with the kernels whose lines are kept, with their text and what they cost; NULL: none
  *   errors  -WS_EUNSUP  the program was built without its page, or web/dist/index.html has another form
  *           -WS_ENOMEM; of the store. Write errors are the caller's to find (ferror) */
-int ws_html_report(struct ws_store *store, const struct ws_session *session, FILE *out);
+int ws_html_report(struct ws_store *store, const struct ws_session *session, const struct ws_session *sources,
+                   FILE *out);
 
 #endif

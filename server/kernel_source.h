@@ -62,6 +62,10 @@ int ws_kernel_source_lines(const struct ws_kernel_source *source, struct ws_sour
 int ws_kernel_source_json(struct ws_json *j, struct ws_store *store, const struct ws_kernel_row *kernel,
                           int64_t session_id);
 
+/* The same as an object, with session and kernel: what the API answers. */
+int ws_kernel_source_answer(struct ws_json *j, struct ws_store *store, const struct ws_kernel_row *kernel,
+                            int64_t session_id);
+
 /* The hottest lines of one kernel for people. top 0: all.
  *   errors  -WS_ENOENT it has no PC samples; of the store; -WS_ENOMEM */
 int ws_kernel_source_text(struct ws_store *store, const struct ws_session *session, size_t kernel, size_t top,

@@ -234,3 +234,15 @@ int ws_kernel_source_json(struct ws_json *j, struct ws_store *store, const struc
     ws_kernel_source_fini(&v.source);
     return err;
 }
+
+int ws_kernel_source_answer(struct ws_json *j, struct ws_store *store, const struct ws_kernel_row *kernel,
+                            int64_t session_id)
+{
+    int err;
+    ws_json_object(j);
+    ws_json_put_int(j, "session", session_id);
+    ws_json_put_int(j, "kernel", kernel->id);
+    err = ws_kernel_source_json(j, store, kernel, session_id);
+    ws_json_end(j);
+    return err;
+}

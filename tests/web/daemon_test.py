@@ -1157,6 +1157,33 @@ def report_in_one_file_needs_nobody_and_runs_nothing_foreign(d):
     assert p.returncode == 2
 
 
+@test
+def report_in_one_file_keeps_the_lines_of_the_kernels_that_are_named(d):
+    own = Daemon()
+    try:
+        subprocess.run([PROGRAM, "kernels", "model", "transpose", "-q"], env=own.env, stdout=subprocess.DEVNULL, check=True)
+        out = os.path.join(own.folder, "r.html")
+        kernels = {k["name"]: k["id"] for k in own.json("sessions/1/report")["kernels"]}
+        for named in ("transpose_naive", "regex:tile", None):
+            more = ["--source", named] if named else []
+            p = subprocess.run([PROGRAM, "report", "1", "--html", out, *more], env=own.env, capture_output=True, text=True)
+            if b"built without its page" in own.ask("/", token=False).body:
+                assert p.returncode == 1
+                continue
+            assert p.returncode == 0 and p.stdout == "", p
+            got = json.loads(re.search(r'id="warpsight-data">([^<]*)</script>', open(out, encoding="utf-8").read()).group(1))
+            want = {str(i) for n, i in kernels.items() if named and named.replace("regex:", "") in n}
+            assert set(got["sources"]) == want and len(got["report"]["kernels"]) == len(kernels), (named, got["sources"].keys())
+            for kernel, source in got["sources"].items():
+                assert source["instructions"] and source == own.json("sessions/1/kernels/%s/source" % kernel)
+        p = subprocess.run([PROGRAM, "report", "1", "--html", out, "--source", "transpose_navie"], env=own.env, capture_output=True, text=True)
+        assert p.returncode == 1 and "transpose_naive" in p.stderr, p
+        p = subprocess.run([PROGRAM, "report", "--csv", "--source", "transpose_naive"], env=own.env, capture_output=True, text=True)
+        assert p.returncode == 2 and "--html" in p.stderr, p
+    finally:
+        own.stop()
+
+
 # --- streams and life ----------------------------------------------------------------------------
 
 @test

@@ -824,6 +824,29 @@ test("PC samples: source and SASS side by side, the same line marked in both, by
   await e.stop();
 });
 
+test("a report in one file keeps the lines of the kernels that --source names, and says of others that it does not", { skip }, async () => {
+  const e = await daemon({ files: [madeUp("sampled")], own: true }), k = (await getJson(e, "/sessions/1/kernels")).kernels[0].id;
+  await e.stop();
+  for (const options of [[], ["--source", "regex:."]]) {
+    const file = `${e.dir}/report-${options.length}.html`;
+    execFileSync(program, ["report", "1", "--html", file, ...options], { env: { ...process.env, WARPSIGHT_DB: e.db } });
+    const page = await open("file://" + file);
+    await page.evaluate((to) => { location.hash = to; }, `/sessions/1/kernels/${k}`);
+    await page.waitForSelector("#source");
+    if (options.length) {
+      await page.waitForSelector("#source .sass tbody tr");
+      await page.keyboard.press("n");
+      await page.waitForFunction(() => document.querySelector("#source tr.at")?.dataset.line === "0:19");
+      if (process.env.WS_SHOT) await page.screenshot({ path: process.env.WS_SHOT, fullPage: true });
+    } else {
+      assert.match(await page.innerText("#source"), /not kept in this file[^]*--html FILE --source KERNEL/);
+    }
+    assert.equal(await page.locator('[role="alert"]').count(), 0);
+    clean(page);
+    await close(page);
+  }
+});
+
 test("the source of a kernel: hottest line first, by keys and in the link; the measured kernel shows the model's lines", { skip }, async () => {
   const e = await daemon({ files: [recorded.find((f) => f.endsWith("h200-kernels.wscap")), modelled(["transpose"])], own: true });
   const list = (await getJson(e, "/sessions?limit=10")).sessions, measured = list.find((s) => s.source === "recorded").id;

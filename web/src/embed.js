@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // embed.js: answers the API's questions from one report inside the page itself (`report --html`): no daemon, no network.
-// The file carries <script type="application/json" id="warpsight-data">{"report":…,"session":…,"roofline":…,"catalogue":…}</script>:
-// report = `report --json`; session, roofline, time and catalogue = the API's answers of those names. All but report may be left out.
+// The file carries <script type="application/json" id="warpsight-data">{"report":…,"session":…,"roofline":…,"catalogue":…,"sources":{ID:…}}</script>:
+// report = `report --json`; session, roofline, time and catalogue = the API's answers of those names, sources those
+// of the kernels that `--source` named. All but report may be left out.
 
 const value = (k, key) => {
   if (key === "duration") return k.duration?.total ?? null;
@@ -48,6 +49,8 @@ export function answer(data, path) {
   if (at === "/session/kernels") { const rows = kernels(r.kernels, u.searchParams); return { session: session.id, kernels: rows, total: rows.length, next: null }; }
   const one = /^\/session\/kernels\/(\d+)$/.exec(at);
   if (one) { const k = r.kernels.find((x) => x.id === Number(one[1])); return k && { ...r, kernels: [k] }; }
+  const source = /^\/session\/kernels\/(\d+)\/source$/.exec(at);
+  if (source) return data.sources?.[source[1]];
   if (at === "/session/roofline") return data.roofline ?? { session: session.id, devices: r.devices.map((g) => ({ ...g, ceilings: [] })), points: r.kernels.flatMap((k) => (k.roofline?.points ?? []).map((p) => ({ kernel: k.id, name: k.demangled ?? k.name, launches: k.launches, duration: k.duration?.total, ...p }))), not_plotted: r.kernels.filter((k) => !k.roofline?.points?.length).map((k) => ({ kernel: k.id, name: k.demangled ?? k.name, why: k.roofline?.why ?? "" })) };
   if (at === "/session/time") return data.time;
   if (at === "/session/timeline") return { session: session.id, base_ns: "0", from: 0, to: 0, events: 0, kernels: [], lanes: [] };

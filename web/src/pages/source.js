@@ -10,7 +10,8 @@ import { embedded, query, setQuery } from "../router.js";
 import { Code, Loading, Mark, Panel, Segment, V, Why, html } from "../ui.js";
 import { Table } from "../table.js";
 
-const useSource = (id, kid) => useApi(embedded || kid === null ? null : `/sessions/${id}/kernels/${kid}/source`);
+const isHere = (kid) => !embedded || embedded.sources?.[kid] !== undefined;
+const useSource = (id, kid) => useApi(kid === null || !isHere(kid) ? null : `/sessions/${id}/kernels/${kid}/source`);
 const base = (path) => path.split("/").pop();
 const ratio = (a, b) => (b > 0 ? a / b : null);
 
@@ -163,7 +164,7 @@ function Lines({ d, k, id }) {
 export function Source({ id, k, source }) {
   const state = useSource(id, k.id), d = state.data;
   const from = d?.from, elsewhere = from && from.kernel !== k.id;
-  return html`<${Panel} id="source" title="Source" note=${d?.samples ? "Where warps waited, by PC samples" : from ? html`<${Mark} source=${from.source} /> what each line cost` : "What each line cost"} tools=${elsewhere && html`<a class="quiet" href=${`/sessions/${from.session}/kernels/${from.kernel}`}>session ${from.session}, ${from.name || "unnamed"}</a>`}>
-    ${embedded ? html`<p class="soft">Source is not kept in a report of one file: open the session in a daemon, <code>warpsight serve</code>.</p>` : state.error ? html`<${Why} v=${{ why: state.error.message }} />` : !d ? html`<${Loading} what="Loading the source" />` : !from && !d.samples ? html`<${Nothing} source=${source} />` : html`${elsewhere && html`<p class="hint">${d.samples ? "Counts of instructions" : "No counter of this session tells of lines. These"} are of the same kernel with the same launch shape in session ${from.session}${from.source === "modelled" ? ", as the SIMT model predicts them" : ""}.</p>`}<${Lines} d=${d} k=${k} id=${id} />`}
+  return html`<${Panel} id="source" title="Source" note=${d?.samples ? "Where warps waited, by PC samples" : from ? html`<${Mark} source=${from.source} /> what each line cost` : "What each line cost"} tools=${elsewhere && !embedded && html`<a class="quiet" href=${`/sessions/${from.session}/kernels/${from.kernel}`}>session ${from.session}, ${from.name || "unnamed"}</a>`}>
+    ${!isHere(k.id) ? html`<p class="soft">The source of this kernel is not kept in this file. <code>warpsight report --html FILE --source KERNEL</code> keeps it; so does the session in a daemon, <code>warpsight serve</code>.</p>` : state.error ? html`<${Why} v=${{ why: state.error.message }} />` : !d ? html`<${Loading} what="Loading the source" />` : !from && !d.samples ? html`<${Nothing} source=${source} />` : html`${elsewhere && html`<p class="hint">${d.samples ? "Counts of instructions" : "No counter of this session tells of lines. These"} are of the same kernel with the same launch shape in session ${from.session}${from.source === "modelled" ? ", as the SIMT model predicts them" : ""}.</p>`}<${Lines} d=${d} k=${k} id=${id} />`}
   <//>`;
 }
