@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # lib.sh: what every test here opens with: . "$(dirname "$0")/lib.sh" NAME. It skips (77) where there is no collector, makes
 # a folder of the test's own with database and spool, and has the words in which the tests speak. `exit $failed` ends them.
 # A test may set `brief` (jq: what a false claim shows), `defs` (jq: before each claim) and redefine seen() and at_exit().
