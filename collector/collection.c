@@ -34,6 +34,7 @@
 #include <string.h>
 
 #define GATE_WAIT_MS 100 /* a stop waits so long for the launch that is being profiled, then again at the next tick */
+#define SAMPLING_WAIT_MS 500 /* of a program that makes or destroys a context while it loads a module */
 #define YIELD_TRIES 20   /* of GATE_WAIT_MS each */
 #define TAIL_NS 2000000000LL /* records of kernels that were under way at a stop are fetched so long */
 
@@ -334,6 +335,15 @@ static bool keep_context(CUcontext context, bool is_sampled)
     return is_kept;
 }
 
+static void note_sampled(CUcontext context, bool is_sampled)
+{
+    pthread_mutex_lock(&contexts.lock);
+    for (size_t i = 0; i < CONTEXTS_MAX; i++)
+        if (contexts.at[i].handle == context)
+            contexts.at[i].is_sampled = is_sampled;
+    pthread_mutex_unlock(&contexts.lock);
+}
+
 void ws_collection_context_created(void *context)
 {
     bool is_on = ws_state_get() == WS_STATE_ON;
@@ -341,25 +351,23 @@ void ws_collection_context_created(void *context)
     if (!collection.has_sampling)
         return;
     ws_perf_library_need();
-    if (keep_context(context, is_on) && is_on)
-        ws_sampling_start(context);
+    if (keep_context(context, is_on) && is_on && !ws_sampling_start(context, SAMPLING_WAIT_MS))
+        note_sampled(context, false); /* the next tick asks again */
     ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
 }
 
 void ws_collection_context_destroyed(void *context)
 {
-    bool was_sampled = false;
     if (!collection.has_sampling)
         return;
     pthread_mutex_lock(&contexts.lock);
     for (size_t i = 0; i < CONTEXTS_MAX; i++)
-        if (contexts.at[i].handle == context) {
-            was_sampled = contexts.at[i].is_sampled;
+        if (contexts.at[i].handle == context)
             contexts.at[i].handle = NULL;
-        }
     pthread_mutex_unlock(&contexts.lock);
-    if (was_sampled)
-        ws_sampling_stop(context);
+    /* Also one that is not sampled: the tick may be about to change that. */
+    if (!ws_sampling_stop(context, SAMPLING_WAIT_MS))
+        ws_sampling_forget(context);
 }
 
 static bool is_changeable(const char *name)
@@ -503,10 +511,9 @@ static void follow_sampling(bool is_final)
     pthread_mutex_unlock(&contexts.lock);
     /* Without the lock: a context that goes meanwhile waits for nobody, and CUPTI refuses what comes too late. */
     for (size_t i = 0; i < n; i++) {
-        if (is_paused)
-            ws_sampling_stop(changed[i]);
-        else
-            ws_sampling_start(changed[i]);
+        bool is_done = is_paused ? ws_sampling_stop(changed[i], 0) : ws_sampling_start(changed[i], 0);
+        if (!is_done)
+            note_sampled(changed[i], is_paused); /* the next tick asks again */
     }
     ws_sampling_drain(is_final);
 }

@@ -50,7 +50,8 @@ struct buffer {
 };
 
 struct context {
-    CUcontext handle; /* NULL = free */
+    _Atomic(CUcontext) handle; /* NULL = free */
+    atomic_bool is_gone;       /* destroyed while another held the lock: CUPTI is asked nothing of it again */
     uint32_t uid;
     bool is_on;
     unsigned fails;
@@ -283,6 +284,17 @@ static void note_full(void)
     ws_spool_count_loss("pc_sample", "hardware-full", 1);
 }
 
+/* Under `lock`. */
+static bool is_alive(struct context *c)
+{
+    if (c->is_on && atomic_load(&c->is_gone)) {
+        c->is_on = false;
+        ws_spool_status_now("sampling-busy", 1, "",
+                            "a context was destroyed while a module was being loaded: its last samples are missing");
+    }
+    return c->is_on;
+}
+
 /* GetData until nothing is left or the time is over. Under `lock`. */
 static void drain(struct context *c, int64_t deadline_ns, bool is_last)
 {
@@ -290,7 +302,7 @@ static void drain(struct context *c, int64_t deadline_ns, bool is_last)
     CUpti_PCSamplingGetDataParams p = {
         .size = CUpti_PCSamplingGetDataParamsSize, .ctx = c->handle, .pcSamplingData = d};
     bool has_more = true;
-    while (has_more && c->is_on) {
+    while (has_more && is_alive(c)) {
         CUptiResult r;
         reset(&sampling.reader, PCS_READ);
         r = ws_cupti.cuptiPCSamplingGetData(&p);
@@ -317,7 +329,7 @@ static void disable(struct context *c)
 {
     CUpti_PCSamplingDisableParams p = {.size = CUpti_PCSamplingDisableParamsSize, .ctx = c->handle};
     CUptiResult r;
-    if (!c->is_on)
+    if (!is_alive(c))
         return;
     c->is_on = false;
     reset(&c->late, PCS_LATE);
@@ -364,9 +376,9 @@ static struct context *context_of(CUcontext handle, bool may_add)
         (void)ws_cupti.cuptiGetContextId(handle, &uid);
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         struct context *c = &sampling.contexts[i];
-        if (c->handle == handle && (may_add ? c->uid == uid : c->is_on)) /* an address may come again */
+        if (c->handle == handle && (may_add ? c->uid == uid : is_alive(c))) /* an address may come again */
             return c;
-        if (!c->is_on && (!free_one || (free_one->handle && !c->handle)))
+        if (!is_alive(c) && (!free_one || (free_one->handle && !c->handle)))
             free_one = c;
     }
     if (!may_add)
@@ -379,7 +391,8 @@ static struct context *context_of(CUcontext handle, bool may_add)
     if (free_one->handle)
         tell_totals(free_one);
     memset(&free_one->totals, 0, sizeof free_one->totals);
-    free_one->handle = handle;
+    atomic_store(&free_one->handle, handle);
+    atomic_store(&free_one->is_gone, false);
     free_one->is_changed = false;
     free_one->uid = free_one->totals.context = uid;
     return free_one;
@@ -479,27 +492,23 @@ static bool enable(struct context *c)
            make_buffer(&c->late, PCS_LATE, c->reason_count) && configure(c);
 }
 
-void ws_sampling_start(CUcontext context)
+bool ws_sampling_start(CUcontext context, unsigned wait_ms)
 {
     struct context *c;
-    if (!sampling.table)
-        return;
-    if (!lock_within(500)) {
-        ws_spool_status_now("sampling-busy", 1, "",
-                            "a module was being loaded all the while: a context is not sampled");
-        return;
-    }
+    if (!sampling.table || !lock_within(wait_ms))
+        return !sampling.table;
     c = context_of(context, true);
     if (c && !c->is_on && !enable(c))
         disable(c);
     pthread_mutex_unlock(&sampling.lock);
+    return true;
 }
 
-void ws_sampling_stop(CUcontext context)
+bool ws_sampling_stop(CUcontext context, unsigned wait_ms)
 {
     struct context *c;
-    if (!sampling.table || !lock_within(500))
-        return;
+    if (!sampling.table || !lock_within(wait_ms))
+        return !sampling.table;
     c = context_of(context, false);
     if (c && c->is_on) {
         drain(c, ws_steady_ns() + STOP_NS, true);
@@ -507,6 +516,14 @@ void ws_sampling_stop(CUcontext context)
         tell_all();
     }
     pthread_mutex_unlock(&sampling.lock);
+    return true;
+}
+
+void ws_sampling_forget(CUcontext context)
+{
+    for (size_t i = 0; i < CONTEXTS_MAX; i++)
+        if (atomic_load(&sampling.contexts[i].handle) == context)
+            atomic_store(&sampling.contexts[i].is_gone, true);
 }
 
 /* --- modules ---------------------------------------------------------------------------------------- */

@@ -19,11 +19,15 @@ size_t ws_sampling_resource_cbids(CUpti_CallbackId *ids, size_t max);
 size_t ws_sampling_driver_cbids(CUpti_CallbackId *ids, size_t max);
 
 /* Begin to sample a context; again after a stop, too. From a callback of its creation, or any thread outside of one.
- * What goes wrong is reported, and the context is left alone. */
-void ws_sampling_start(CUcontext context);
+ * What goes wrong is reported, and the context is left alone. False: a module was being loaded for all of wait_ms;
+ * nothing was done, ask again. */
+bool ws_sampling_start(CUcontext context, unsigned wait_ms);
 
-/* Take what is there and stop. From the callback of its destruction, or any thread outside of one. */
-void ws_sampling_stop(CUcontext context);
+/* Take what is there and stop. From the callback of its destruction, or any thread outside of one. False: as above. */
+bool ws_sampling_stop(CUcontext context, unsigned wait_ms);
+
+/* The context goes, and it could not be stopped: CUPTI must not be asked about it again. Never waits. */
+void ws_sampling_forget(CUcontext context);
 
 /* Take what has been decoded since the last time; when final, all of it, and stop. From the spool's thread. */
 void ws_sampling_drain(bool is_final);

@@ -379,6 +379,41 @@ static int contexts(const char *argument)
     return 0;
 }
 
+static void *load_in_thread(void *program)
+{
+    struct program *p = program;
+    MUST(cuCtxSetCurrent(p->context));
+    load(p);
+    return NULL;
+}
+
+/* A context goes while another thread loads a module, which takes long (FAKE_CUPTI_MODULE_MS); another one comes. */
+static int gone(const char *argument)
+{
+    struct program p;
+    CUcontext first, last;
+    pthread_t thread;
+    (void)argument;
+    MUST(cuInit(0));
+    MUST(cuCtxCreate(&first, NULL, 0, 0));
+    MUST(cuCtxCreate(&p.context, NULL, 0, 0));
+    if (pthread_create(&thread, NULL, load_in_thread, &p) != 0)
+        return 5;
+    pause_ms(100);
+    MUST(cuCtxDestroy(first));
+    MUST(cuCtxCreate(&last, NULL, 0, 0));
+    pthread_join(thread, NULL);
+    pause_ms(200);
+    for (int round = 0; round < 2; round++) {
+        MUST(cuCtxSetCurrent(round ? last : p.context));
+        if (round)
+            load(&p);
+        MUST(launch(&p, TRANSPOSE, NULL));
+    }
+    printf("%u kernels ran\n", atomic_load(&runs));
+    return 0;
+}
+
 static int devices(const char *argument)
 {
     int n;
@@ -1013,6 +1048,7 @@ static const struct mode modes[] = {
     {"graph", graph},
     {"streams", streams},
     {"contexts", contexts},
+    {"gone", gone},
     {"devices", devices},
     {"cooperative", cooperative},
     {"mixed", mixed},

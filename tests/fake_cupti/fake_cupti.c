@@ -180,6 +180,7 @@ static void on_memory(const struct fake_memory *memory);
 static void on_context(bool is_created, struct CUctx_st *context);
 static void on_module(struct CUctx_st *context);
 static void note_module_call(bool is_exit, uint32_t cbid);
+static void drop_sampler(const struct CUctx_st *context);
 
 static void hook_driver(void)
 {
@@ -231,6 +232,8 @@ static void on_context(bool is_created, struct CUctx_st *context)
         atomic_store(&has_context, true);
     if (s && atomic_load(&s->resource[id]))
         call_back(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+    if (!is_created)
+        drop_sampler(context);
 }
 
 static CUptiResult subscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *userdata)
@@ -1226,7 +1229,7 @@ static const struct fake_sample {
 
 static struct sampler {
     struct CUctx_st *context; /* NULL = free */
-    bool is_configured;
+    bool is_configured, is_gone; /* gone: its context was destroyed */
     uint32_t period;
     CUpti_PCSamplingData *late;
     uint64_t launches[SAMPLES], late_launches[SAMPLES]; /* decoded, and not yet */
@@ -1267,8 +1270,9 @@ static bool is_module_call(uint32_t cbid)
 /* GetData beside such a call was seen to crash: from after our enter callback until before that of the exit. */
 static void note_module_call(bool is_exit, uint32_t cbid)
 {
-    const char *ms = getenv("FAKE_CUPTI_MODULE_MS");
-    struct timespec t = {0, ms ? atol(ms) * 1000000 : 0};
+    const char *text = getenv("FAKE_CUPTI_MODULE_MS");
+    long ms = text ? atol(text) : 0;
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
     if (!is_module_call(cbid))
         return;
     if (is_exit) {
@@ -1295,6 +1299,17 @@ static struct sampler *sampler_of(const struct CUctx_st *context)
         if (samplers[i].context == context)
             return &samplers[i];
     return NULL;
+}
+
+/* A context that is destroyed takes its sampler along; whoever asks for it afterwards reads freed memory. */
+static void drop_sampler(const struct CUctx_st *context)
+{
+    struct sampler *s;
+    pthread_mutex_lock(&sampling_lock);
+    s = sampler_of(context);
+    if (s)
+        s->is_gone = true;
+    pthread_mutex_unlock(&sampling_lock);
 }
 
 static bool is_sampling_anywhere(void)
@@ -1342,9 +1357,10 @@ CUptiResult CUPTIAPI cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
         note("violation: range profiler and PC sampling in one process");
     pthread_mutex_unlock(&profiler_lock);
     pthread_mutex_lock(&sampling_lock);
-    if (sampler_of(p->ctx))
+    s = sampler_of(p->ctx);
+    if (s && !s->is_gone)
         note("violation: PC sampling enabled twice on a context");
-    s = sampler_of(NULL);
+    s = s && s->is_gone ? s : sampler_of(NULL); /* an address may come again */
     if (s)
         *s = (struct sampler){.context = p->ctx, .period = 14};
     pthread_mutex_unlock(&sampling_lock);
@@ -1487,6 +1503,8 @@ CUptiResult CUPTIAPI cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
         REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "GetData: no good buffer");
     pthread_mutex_lock(&sampling_lock);
     s = sampler_of(p->ctx);
+    if (s && s->is_gone)
+        note("violation: GetData of a context that is gone");
     if (s)
         hand_over(s, d);
     pthread_mutex_unlock(&sampling_lock);
@@ -1504,6 +1522,8 @@ CUptiResult CUPTIAPI cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
     CHECK_SAMPLING(p, CUpti_PCSamplingDisableParamsSize);
     pthread_mutex_lock(&sampling_lock);
     s = sampler_of(p->ctx);
+    if (s && s->is_gone)
+        note("violation: Disable of a context that is gone");
     for (size_t i = 0; s && i < SAMPLES; i++)
         s->launches[i] += s->late_launches[i];
     if (s && s->late)

@@ -36,6 +36,8 @@ sampled slow
 claim "drained while it runs: sums, not rows of each drain" "$(sum _Z9transposePKfPf) == 15000 and ([.pc_sample[] | select(.pc == 336)] | length) < 20 and ([.cost[] | select(.what == \"sampling\")][-1].count > 5)"
 FAKE_CUPTI_MODULE_MS=1 FAKE_CUPTI_DELAY=cuptiPCSamplingGetData:20 WARPSIGHT_FLUSH_MS=5 sampled contexts
 claim "ten contexts, each sampled to its end; no GetData beside a module that is loaded" "$(sum _Z9transposePKfPf) == 1000 and ([.pc_sampling[].context] | unique | length == 10)"
+FAKE_CUPTI_MODULE_MS=1300 WARPSIGHT_FLUSH_MS=20 sampled gone
+claim "a context goes while a module is being loaded for long: it is not asked again, and said; one that came meanwhile is sampled" "any(.status[]; .code == \"sampling-busy\") and $(sum _Z9transposePKfPf) == 400"
 sampled threads
 claim "launches from many threads" '.pc_sampling[-1].samples > 0'
 sampled graph
