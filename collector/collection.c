@@ -35,7 +35,7 @@
 
 #define GATE_WAIT_MS 100 /* a stop waits so long for the launch that is being profiled, then again at the next tick */
 #define SAMPLING_WAIT_MS 500 /* of a program that makes or destroys a context while it loads a module */
-#define YIELD_TRIES 20   /* of GATE_WAIT_MS each */
+#define YIELD_TRIES 20       /* of GATE_WAIT_MS each */
 #define TAIL_NS 2000000000LL /* records of kernels that were under way at a stop are fetched so long */
 
 /* What may be changed while the program runs. The rest is read once. */

@@ -396,12 +396,32 @@ static CUptiResult subscribe(char *holder, size_t size)
     return ws_cupti.cuptiSubscribe(&agent.subscriber, on_callback, NULL);
 }
 
+/* Where a copy of CUPTI other than ours lies that has this call; NULL: the call is ours. */
+static const char *other_cupti(const void *call)
+{
+    Dl_info theirs, ours;
+    void *own_call = NULL;
+    memcpy(&own_call, &ws_cupti.cuptiSubscribe, sizeof own_call);
+    if (dladdr(call, &theirs) == 0 || dladdr(own_call, &ours) == 0 || theirs.dli_fbase == ours.dli_fbase)
+        return NULL;
+    return theirs.dli_fname;
+}
+
 /* The program's own profiler is about to subscribe (yield.c); it asks once, and CUPTI has one place. */
-static void give_way(const char *who)
+static void give_way(const char *who, const void *call)
 {
     enum ws_state state = ws_state_get();
+    const char *other = other_cupti(call);
+    char remedy[192];
     if ((state != WS_STATE_ON && state != WS_STATE_IDLE) || !agent.subscriber)
         return;
+    if (other) { /* the driver takes no second one in a process, even when the first has let go */
+        snprintf(remedy, sizeof remedy, "Run with WARPSIGHT_CUPTI=%.160s", other);
+        ws_spool_status_now("yield-failed", 1, remedy,
+                            "CUPTI could not be left to %.100s: it has a copy of its own, and only the first works",
+                            who);
+        return;
+    }
     if (!ws_cupti.cuptiUnsubscribe || !ws_collection_yield()) {
         ws_spool_status_now("yield-failed", 1, "Run without samplers, or without the program's own profiler.",
                             "CUPTI could not be left to %.100s: a sampler or a counted launch holds it", who);
@@ -416,7 +436,7 @@ static void give_way(const char *who)
 
 static void offer_to_yield(void)
 {
-    void (*set_hook)(void (*)(const char *)) = NULL;
+    void (*set_hook)(void (*)(const char *, const void *)) = NULL;
     void *symbol = dlsym(RTLD_DEFAULT, "ws_yield_set_hook");
     memcpy(&set_hook, &symbol, sizeof set_hook);
     if (set_hook)

@@ -277,9 +277,10 @@ static void add_places(struct search *s)
     const struct ws_locate_hints *hints = s->hints;
     if (is_set(hints->cupti))
         add_chosen(s, hints->cupti);
+    /* Two copies in a process: whichever subscribes first shuts the other out for good, even when it lets go. */
+    walk_mapped(s, look_for_mapped_cupti);
     add_toolkit(s, hints->cuda_home, "CUDA_HOME");
     add_toolkit(s, hints->cuda_path, "CUDA_PATH");
-    walk_mapped(s, look_for_mapped_cupti);
     walk_mapped(s, look_beside_mapped);
     if (is_set(hints->site_packages))
         add_folders_under(s, hints->site_packages, wheel_folders, WHEEL_FOLDERS, "in the Python environment");

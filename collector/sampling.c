@@ -32,11 +32,14 @@
 #define PCS_LATE 4096   /* of Disable: what does not fit is discarded by CUPTI */
 #define TABLE_SLOTS 65536u
 #define TABLE_FULL (TABLE_SLOTS / 4 * 3)
-#define DRAIN_NS 20000000LL         /* of a tick's 50 ms */
-#define FINAL_NS 1000000000LL       /* of the 2 s that the program waits for us at its end */
-#define STOP_NS 200000000LL         /* of a program that destroys a context */
-#define TELL_NS 250000000LL         /* the first time */
-#define TELL_PART 16                /* then: this part of the time so far */
+#define DRAIN_NS 20000000LL   /* of a tick's 50 ms */
+#define FINAL_NS 1000000000LL /* of the 2 s that the program waits for us at its end */
+#define STOP_NS 200000000LL   /* of a program that destroys a context */
+#define TELL_NS 250000000LL   /* the first time */
+#define TELL_PART 16          /* then: this part of the time so far */
+#define RATE_MAX (1u << 23)   /* samples a second; CUPTI decodes some 40 million, and lags behind at more */
+#define PERIOD_LEAST 11       /* as CUPTI chooses for a large GPU */
+#define PERIOD_MOST 31
 #define FAILS_MAX 3                 /* in a row: the context is left alone */
 #define CUBIN_MAX ((size_t)8 << 20) /* one; all of a process: */
 #define CUBINS_MAX ((uint64_t)64 << 20)
@@ -75,7 +78,7 @@ static struct {
     struct buffer reader;
     struct slot *table; /* [TABLE_SLOTS] */
     uint32_t used;
-    uint32_t period;             /* asked for: 2^period cycles; 0 = CUPTI's choice */
+    uint32_t period;             /* asked for: 2^period cycles; 0 = as usual_period() says */
     int64_t started_ns, told_ns; /* steady */
     uint64_t *cubins;            /* [CUBIN_SLOTS], crc + 1, 0 = free */
     uint32_t cubin_count;
@@ -452,6 +455,23 @@ static uint32_t period_of(CUcontext context)
     return info.attributeData.samplingPeriodData.samplingPeriod;
 }
 
+/* 2^period cycles of an SM, so that a GPU that is busy everywhere leaves no more than RATE_MAX; 0 = CUPTI's choice,
+ * which on an H200 are 110 million a second: they were decoded at the end, and the program waited for that. */
+static uint32_t usual_period(CUcontext context)
+{
+    uint32_t device = 0, period = PERIOD_LEAST;
+    int sms = 0, khz = 0;
+    if (!ws_driver.device_get_attribute || ws_cupti.cuptiGetDeviceId(context, &device) != CUPTI_SUCCESS ||
+        ws_driver.device_get_attribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (CUdevice)device) !=
+            CUDA_SUCCESS ||
+        ws_driver.device_get_attribute(&khz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, (CUdevice)device) != CUDA_SUCCESS ||
+        sms <= 0 || khz <= 0)
+        return 0;
+    while (period < PERIOD_MOST && ((uint64_t)sms * (uint64_t)khz * 1000 >> period) > RATE_MAX)
+        period++;
+    return period;
+}
+
 static bool configure(struct context *c)
 {
     CUpti_PCSamplingConfigurationInfo info[3] = {
@@ -465,9 +485,10 @@ static bool configure(struct context *c)
                                                  .ctx = c->handle,
                                                  .numAttributes = 2,
                                                  .pPCSamplingConfigurationInfo = info};
+    uint32_t period = sampling.period > 0 ? sampling.period : usual_period(c->handle);
     CUptiResult r;
-    info[2].attributeData.samplingPeriodData.samplingPeriod = sampling.period;
-    p.numAttributes = sampling.period > 0 ? 3 : 2;
+    info[2].attributeData.samplingPeriodData.samplingPeriod = period;
+    p.numAttributes = period > 0 ? 3 : 2;
     r = ws_cupti.cuptiPCSamplingSetConfigurationAttribute(&p);
     if (r != CUPTI_SUCCESS) {
         complain("cuptiPCSamplingSetConfigurationAttribute", r);

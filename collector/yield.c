@@ -12,13 +12,13 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NOT_INITIALIZED 15 /* CUPTI_ERROR_NOT_INITIALIZED: the caller has no CUPTI behind it */
 
-EXPORT void ws_yield_set_hook(void (*hook)(const char *who));
+EXPORT void ws_yield_set_hook(void (*hook)(const char *who, const void *call));
 EXPORT int cuptiSubscribe(void **subscriber, void *callback, void *userdata);
 EXPORT int cuptiSubscribe_v2(void **subscriber, void *callback, void *userdata, void *params);
 
-static _Atomic(void (*)(const char *who)) release;
+static _Atomic(void (*)(const char *who, const void *call)) release;
 
-void ws_yield_set_hook(void (*hook)(const char *who))
+void ws_yield_set_hook(void (*hook)(const char *who, const void *call))
 {
     atomic_store(&release, hook);
 }
@@ -42,12 +42,13 @@ static void *find_behind(const void *caller, const char *name, void (*ours)(void
     return found && found != self ? found : dlsym(RTLD_NEXT, name);
 }
 
-static void let_go(const char *who)
+/* call: what the caller would have called, in its own CUPTI. */
+static void let_go(const char *who, const void *call)
 {
-    void (*hook)(const char *) = atomic_exchange(&release, NULL);
+    void (*hook)(const char *, const void *) = atomic_exchange(&release, NULL);
     const char *slash = strrchr(who, '/');
     if (hook)
-        hook(slash ? slash + 1 : who);
+        hook(slash ? slash + 1 : who, call);
 }
 
 int cuptiSubscribe(void **subscriber, void *callback, void *userdata)
@@ -58,7 +59,7 @@ int cuptiSubscribe(void **subscriber, void *callback, void *userdata)
     memcpy(&real, &found, sizeof real);
     if (!real)
         return NOT_INITIALIZED;
-    let_go(who);
+    let_go(who, found);
     return real(subscriber, callback, userdata);
 }
 
@@ -71,6 +72,6 @@ int cuptiSubscribe_v2(void **subscriber, void *callback, void *userdata, void *p
     memcpy(&real, &found, sizeof real);
     if (!real)
         return NOT_INITIALIZED;
-    let_go(who);
+    let_go(who, found);
     return real(subscriber, callback, userdata, params);
 }

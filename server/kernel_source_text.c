@@ -128,7 +128,7 @@ static void put_head(struct page *p, const struct ws_session *session, const str
     ws_text_printf(&p->t, WS_BOLD, "%s", ws_text_tame(&p->arena, k->name.alias));
     ws_text_printf(&p->t, WS_PLAIN, "  %" PRIu64 " PC samples in all its launches", p->total);
     if (s->period_least > 0)
-        ws_text_printf(&p->t, WS_PLAIN, ", one every 2^%" PRIu32 " cycles of a scheduler", s->period_least);
+        ws_text_printf(&p->t, WS_PLAIN, ", one every 2^%" PRIu32 " cycles of an SM", s->period_least);
     ws_text_put(&p->t, WS_PLAIN, "\n");
 }
 

@@ -75,7 +75,7 @@ struct ws_kernel {
 /* How a session was sampled (`run --stalls pc`). */
 struct ws_pc_totals {
     bool is_there;
-    uint32_t period_least, period_most; /* a sample every 2^period cycles of a scheduler; 0 = not known */
+    uint32_t period_least, period_most; /* a sample every 2^period cycles of an SM; 0 = not known */
     uint64_t samples, other, dropped;   /* all; in kernels that are not the program's; by the hardware */
     uint64_t without_kernel;            /* in functions that are no kernel of the session */
 };

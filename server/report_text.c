@@ -46,7 +46,7 @@ static void put_sampling(const struct ws_text_out *t, const struct ws_pc_totals 
         return;
     ws_text_printf(t, WS_DIM, "PC samples  %" PRIu64, s->samples);
     if (s->period_least > 0)
-        ws_text_printf(t, WS_DIM, ", one every 2^%" PRIu32 " cycles of a scheduler", s->period_least);
+        ws_text_printf(t, WS_DIM, ", one every 2^%" PRIu32 " cycles of an SM", s->period_least);
     if (s->period_most > s->period_least && s->period_least > 0)
         ws_text_printf(t, WS_DIM, " (some GPUs: 2^%" PRIu32 ")", s->period_most);
     ws_text_printf(t, WS_DIM,

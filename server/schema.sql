@@ -242,7 +242,7 @@ CREATE TABLE instruction (
 CREATE TABLE pc_sampling (
     process_id INTEGER NOT NULL REFERENCES process(id) ON DELETE CASCADE,
     context    INTEGER NOT NULL,
-    period     INTEGER NOT NULL, -- a sample every 2^period cycles of a scheduler; 0 = not known
+    period     INTEGER NOT NULL, -- a sample every 2^period cycles of an SM; 0 = not known
     samples    INTEGER NOT NULL, -- all; those of pc_sample, and:
     other      INTEGER NOT NULL, -- in kernels that are not the program's
     dropped    INTEGER NOT NULL, -- by the hardware

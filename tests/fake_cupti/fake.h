@@ -119,7 +119,8 @@ struct fake_hooks {
 };
 
 /* Exported by the fake driver for the fake CUPTI. */
-FAKE_API void fake_cuda_set_hooks(const struct fake_hooks *hooks);
+/* False: another copy of CUPTI in the process came first; as on a GPU, the driver takes no second one, ever. */
+FAKE_API bool fake_cuda_set_hooks(const struct fake_hooks *hooks);
 FAKE_API bool fake_cuda_is_initialized(void);
 
 #endif

@@ -61,9 +61,10 @@ static atomic_ullong next_node = 1000;
 static struct CUctx_st *primary[MAX_DEVICES];
 static _Thread_local struct CUctx_st *current;
 
-void fake_cuda_set_hooks(const struct fake_hooks *h)
+bool fake_cuda_set_hooks(const struct fake_hooks *h)
 {
-    atomic_store(&hooks, h);
+    const struct fake_hooks *first = NULL;
+    return atomic_compare_exchange_strong(&hooks, &first, h) || first == h;
 }
 
 bool fake_cuda_is_initialized(void)

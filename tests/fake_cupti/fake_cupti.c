@@ -182,10 +182,10 @@ static void on_module(struct CUctx_st *context);
 static void note_module_call(bool is_exit, uint32_t cbid);
 static void drop_sampler(const struct CUctx_st *context);
 
-static void hook_driver(void)
+static bool hook_driver(void)
 {
     static const struct fake_hooks hooks = {on_call, on_launch, on_copy, on_sync, on_memory, on_context, on_module};
-    fake_cuda_set_hooks(&hooks);
+    return fake_cuda_set_hooks(&hooks);
 }
 
 static void call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
@@ -241,14 +241,13 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc cal
     struct CUpti_Subscriber_st *none = NULL;
     if (!out || !callback)
         REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "subscription without handle or callback");
-    if (getenv("FAKE_CUPTI_HOLDER"))
+    if (getenv("FAKE_CUPTI_HOLDER") || !hook_driver())
         return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     the_subscriber.callback = callback;
     the_subscriber.userdata = userdata;
     if (!atomic_compare_exchange_strong(&subscriber, &none, &the_subscriber))
         return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     *out = &the_subscriber;
-    hook_driver();
     return CUPTI_SUCCESS;
 }
 
@@ -1228,7 +1227,7 @@ static const struct fake_sample {
 #define UNKNOWN_CRC 0x5ca1eu
 
 static struct sampler {
-    struct CUctx_st *context; /* NULL = free */
+    struct CUctx_st *context;    /* NULL = free */
     bool is_configured, is_gone; /* gone: its context was destroyed */
     uint32_t period;
     CUpti_PCSamplingData *late;

@@ -173,14 +173,26 @@ claim "what is slow is not given up" '(.profile | length == 3) and ([.status[] |
 profile own-profiler
 claim "the program's own profiler is refused while we hold CUPTI" '(.kernel | length == 8)'
 grep -q '^own profiler: 39' "$scratch/out" && grep -q '^own profiler: 0' "$scratch/plain.own" && echo "PASS … and sees the refusal" || { echo "FAIL … and sees the refusal: $(head -1 "$scratch/out")"; failed=1; }
+also=
 # yielding MODE: as profile, with the library of run --yield
-yielding() { preloaded="$preloaded:$PWD/$B/libwarpsight-yield.so" profile "$@"; }
+yielding() { preloaded="$preloaded:$PWD/$B/libwarpsight-yield.so$also" profile "$@"; }
 for set in core,memory,stalls trace core,api; do
     WARPSIGHT_SET=$set yielding own-profiler
     claim "--yield ($set): what was before is there, nothing after, and it is told" '([.kernel[].name] | unique == ["_Z9transposePKfPf"]) and (.kernel | length == 3) and
         any(.status[]; .code == "yielded" and (.message | contains("own.so"))) and any(.collection[]; .is_on == 0 and .reason == "yield") and (.bye | length == 1)'
     cmp -s "$scratch/out" "$scratch/plain.own" && echo "PASS --yield ($set): the program's own profiler gets CUPTI" || { echo "FAIL --yield ($set): $(head -1 "$scratch/out")"; failed=1; }
 done
+# A second copy of CUPTI, as a toolkit beside the one of a Python wheel: the driver takes the first that subscribes, for good.
+mkdir -p "$scratch/kit/extras/CUPTI/lib64"
+cp "$fake/libcupti.so.13" "$fake/libnvperf_host.so" "$scratch/kit/extras/CUPTI/lib64/"
+also=:$fake/own.so
+WARPSIGHT_CUPTI='' CUDA_HOME="$scratch/kit" yielding own-profiler
+claim "--yield beside another copy of CUPTI: the program's is used, and left" '(.kernel | length == 3) and any(.status[]; .code == "yielded")'
+cmp -s "$scratch/out" "$scratch/plain.own" && echo "PASS … and the program's own profiler gets it" || { echo "FAIL … and the program's own profiler gets it: $(head -1 "$scratch/out")"; failed=1; }
+WARPSIGHT_CUPTI="$scratch/kit" yielding own-profiler
+claim "--yield with the other copy: not left, which would be in vain; told, with the remedy" '(.kernel | length == 8) and
+    any(.status[]; .code == "yield-failed" and (.message | contains("copy of its own")) and (.remedy | test("WARPSIGHT_CUPTI=/.*libcupti.so.13")))'
+also=
 yielding basic
 claim "--yield where nobody comes: everything is collected" '(.kernel | length == 6) and (.profile | length == 3)'
 WARPSIGHT_TIMELINE_METRICS=default yielding own-profiler

@@ -18,7 +18,7 @@ sampled basic 3
 claim "the program is as it was" "$([ $status = 3 ] && echo true || echo false)"
 claim "each launch leaves its samples, those that come only with Disable too" "$(sum _Z9transposePKfPf) == 400 and $(sum _Z6vecaddPKfS0_Pf) == 180 and $(sum '_Z5scaleIfEvPT_') == 5"
 claim "a place and a reason" '[.pc_sample[] | select(.function == "_Z9transposePKfPf" and .pc == 336 and .reason == "smsp__pcsamp_warps_issue_stalled_short_scoreboard")] | map(.samples) | add == 200'
-claim "totals: what came, what is of other kernels" '.pc_sampling[-1] | .samples == 627 and .other == 42 and .dropped == 0 and .period == 14'
+claim "totals: what came, what is of other kernels" '.pc_sampling[-1] | .samples == 627 and .other == 42 and .dropped == 0 and .period == 15'
 claim "no counters, and it is said" '(.profile | length == 0) and any(.status[]; .code == "counters-off")'
 claim "the trace goes on" '.kernel | length == 6'
 claim "the code, once" '[.cubin[] | [.size, .offset, .length]] == [[9184, 0, 9184]]'
@@ -29,7 +29,7 @@ claim "what it took is told" 'any(.cost[]; .what == "sampling" and .total_ns > 0
 WARPSIGHT_SAMPLING_INTERVAL=7 sampled basic
 claim "the interval is 2^(5+N)" '.pc_sampling[-1].period == 12'
 WARPSIGHT_SAMPLING_INTERVAL=99 sampled basic
-claim "an interval that is none: said, and CUPTI's choice" '.pc_sampling[-1].period == 14 and any(.status[]; .code == "setting-invalid" and (.message | contains("99")))'
+claim "an interval that is none: said, and the usual one" '.pc_sampling[-1].period == 15 and any(.status[]; .code == "setting-invalid" and (.message | contains("99")))'
 FAKE_CUPTI_SAMPLES_LOST=11 sampled basic
 claim "what the hardware dropped is a loss" '(.pc_sampling[-1].dropped == 66) and ([.loss[] | select(.kind == "pc_sample" and .reason == "hardware") | .count] | add == 66)'
 sampled slow
@@ -83,7 +83,7 @@ TOOL
 chmod +x "$scratch/tools/nvdisasm"
 rm -rf "$WARPSIGHT_DB"*
 FAKE_CUPTI_FOLDER=$sources "$ws" run --stalls pc --name sampled "$app" basic >"$scratch/out" 2>"$scratch/err"
-check "the report says the method, and how it was sampled" "$(grep -q '^  PC samples      short_scoreboard 51.0 %, mio_throttle 23.5 %, long_scoreboard 15.3 %, others 10.2 %  (400 samples' "$scratch/out" && grep -q '^PC samples  627, one every 2^14 cycles of a scheduler; 42 in kernels that are not' "$scratch/out" && ! grep -q '^  stalls' "$scratch/out"; echo $?)" "$(grep 'PC samples' "$scratch/out")"
+check "the report says the method, and how it was sampled" "$(grep -q '^  PC samples      short_scoreboard 51.0 %, mio_throttle 23.5 %, long_scoreboard 15.3 %, others 10.2 %  (400 samples' "$scratch/out" && grep -q '^PC samples  627, one every 2^15 cycles of an SM; 42 in kernels that are not' "$scratch/out" && ! grep -q '^  stalls' "$scratch/out"; echo $?)" "$(grep 'PC samples' "$scratch/out")"
 # said NAME JQ: of report --json
 said() {
     "$ws" report --json sampled >"$scratch/report.json" 2>"$scratch/err" && jq -e "$2" "$scratch/report.json" >/dev/null
@@ -91,7 +91,7 @@ said() {
 }
 said "samples of a kernel in JSON" '.kernels[] | select(.name == "transpose") | .pc_samples | .method == "PC samples" and .samples == 400 and .not_issued == 336 and .selected == 0.02 and (.shares | [.[]] | add | . > 0.999999 and . < 1.000001)'
 said "they are no counters: metrics and the stall bar have none" '.kernels[] | select(.name == "transpose") | .metrics.stall_short_scoreboard.value == null and .stalls.warp_cycles == null and .stalls.method == "issue-slot counters"'
-said "the session's totals" '.pc_sampling == {method: "PC samples", period_log2: 14, period_log2_most: 14, samples: 627, other_kernels: 42, dropped: 0, without_kernel: 0}'
+said "the session's totals" '.pc_sampling == {method: "PC samples", period_log2: 15, period_log2_most: 15, samples: 627, other_kernels: 42, dropped: 0, without_kernel: 0}'
 "$ws" report --source transpose sampled >"$scratch/source" 2>"$scratch/err"
 check "report --source: the hottest line, its reasons, its text" "$(sed -n 2,3p "$scratch/source" | tr '\n' '~' | grep -q '^  72.0 %  sampled.cu:19  out\[y \* 32 + x\] = tile\[x\]\[y\];.*~          short_scoreboard 69.4 %, mio_throttle 27.8 %, selected 2.78 %~'; echo $?)" "$(head -5 "$scratch/source")"
 if ! command -v nvdisasm cuobjdump >/dev/null && [ ! -x /usr/local/cuda/bin/nvdisasm ] && [ ! -x /usr/local/cuda/bin/cuobjdump ]; then

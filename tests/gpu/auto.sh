@@ -123,7 +123,7 @@ done
 head -n 1 "$work/with" | cmp -s "$work/plain" -
 check "--yield: torch.profiler has its GPU events" $?
 has "$work/own.json" "len(r['kernels']) >= 1 and any(w['code'] == 'yielded' for w in r['warnings'])"
-check "--yield: the kernels before it are there, and what was lost is said" $? "$(tell "$work/own.json" "[(k['function'][:40], k['launches']) for k in r['kernels']]")"
+check "--yield: the kernels before it are there, and what was lost is said" $? "$(tell "$work/own.json" "[(k['name'][:40], k['launches']) for k in r['kernels']]")"
 
 say
 say "$failures checks failed."

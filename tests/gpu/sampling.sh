@@ -105,7 +105,7 @@ say
 say "$("$ws" report hot 2>/dev/null | grep -A 1 'WarpSight took' | tr -s ' \n' ' ')"
 
 # --- killed ---
-timeout -s KILL 6 "$ws" run --stalls pc --name killed timeout -s KILL 3 "$kernels" run 'transpose_tile<32>' --repeat 100000000 >out 2>err
+timeout -s KILL 6 "$ws" run --stalls pc --name killed timeout -s KILL 3 "$kernels" run 'transpose_tile<32>' --repeat 1000000 >out 2>err
 "$ws" report --json killed >killed.json 2>err
 python3 -c "import sys; sys.exit(0 if $(of killed.json "max((k['pc_samples']['samples'] for k in r['kernels'] if 'pc_samples' in k), default=0)") > 1000 else 1)"
 check "a killed program leaves the samples that were drained" $? "$(of killed.json "r.get('pc_sampling')")"

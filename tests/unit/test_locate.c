@@ -114,15 +114,10 @@ TEST(a_chosen_file_that_is_missing_is_named_among_the_tried)
 
 TEST(places_come_in_the_documented_order)
 {
-    static const char *const want[] = {"CUDA_HOME",
-                                       "CUDA_PATH",
-                                       "already in the process",
-                                       "beside the program's libcudart",
-                                       "installed toolkit",
-                                       "installed toolkit",
-                                       "installed toolkit",
-                                       "the loader's own search",
-                                       "the loader's own search"};
+    static const char *const want[] = {
+        "already in the process", "CUDA_HOME",         "CUDA_PATH",         "beside the program's libcudart",
+        "installed toolkit",      "installed toolkit", "installed toolkit", "the loader's own search",
+        "the loader's own search"};
     const char *mapped[4];
     begin();
     make("home/lib64/libcupti.so.13");
