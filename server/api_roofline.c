@@ -103,6 +103,7 @@ static void put_points(struct ws_json *j, const struct ws_session *s, const stru
         ws_report_json_names(j, &k->name);
         put_device_of(j, s, k);
         ws_json_put_uint(j, "launches", k->launches);
+        ws_report_json_sampled(j, k);
         ws_report_json_number(j, "duration", k->times.total);
         ws_report_json_point_members(j, &r->points[i]);
         ws_json_end(j);
@@ -114,6 +115,7 @@ static void put_reason(struct ws_json *j, const struct ws_kernel *k, struct ws_v
     ws_json_object_line(j);
     ws_json_put_int(j, "kernel", k->row.id);
     ws_report_json_names(j, &k->name);
+    ws_report_json_sampled(j, k);
     ws_json_put_text(j, "why", ws_why_code((enum ws_why)reason.why));
     if (reason.input)
         ws_json_put_text(j, "needs", reason.input);

@@ -50,6 +50,11 @@ ws_export_function ws_export_roofline_json;
 ws_export_function ws_export_roofline_svg;
 ws_export_function ws_export_roofline_gnuplot;
 
+/* The last columns of a CSV file with counts: of a modelled kernel of which a part of the blocks ran, how many of how
+ * many (a launch), and half the 95 % interval / the count that is known worst; else empty. */
+#define WS_CSV_SAMPLED ",sampled_blocks,sampled_of,sampled_interval"
+void ws_csv_sampled(FILE *out, const struct ws_kernel *kernel);
+
 /* The capture of a session: segments of wire.h, one agent after another; importing it into an empty database
  * gives the same report.
  *   errors  of the store (ws_store_message); -WS_ENOMEM; -WS_EIO when out cannot be written */

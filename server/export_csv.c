@@ -16,6 +16,18 @@ struct line {
     const struct ws_stat *stat; /* NULL, or where min and max are from */
 };
 
+void ws_csv_sampled(FILE *out, const struct ws_kernel *k)
+{
+    if (!ws_has(k->sampled_blocks)) {
+        fputs(",,,", out);
+        return;
+    }
+    fputc(',', out);
+    ws_csv_value(out, k->sampled_blocks);
+    fprintf(out, ",%" PRIu64 ",", ws_report_blocks(k));
+    ws_csv_value(out, k->sampled_interval);
+}
+
 static void put_line(FILE *out, const struct line *l)
 {
     const struct ws_launch *g = &l->kernel->row.launch;
@@ -32,10 +44,12 @@ static void put_line(FILE *out, const struct line *l)
     ws_number_text(l->stat && l->stat->count > 0 ? l->stat->min : NAN, number);
     fprintf(out, "%s,", number);
     ws_number_text(l->stat && l->stat->count > 0 ? l->stat->max : NAN, number);
-    fprintf(out, "%s,%s,%s,%s\r\n", number, ws_has(l->value) ? "" : ws_why_code((enum ws_why)l->value.why),
+    fprintf(out, "%s,%s,%s,%s", number, ws_has(l->value) ? "" : ws_why_code((enum ws_why)l->value.why),
             ws_has(l->value) && l->value.grade != WS_GRADE_EXACT ? ws_grade_name((enum ws_grade)l->value.grade) : "",
             ws_has(l->value) && l->value.origin != WS_ORIGIN_SESSION ? ws_origin_name((enum ws_origin)l->value.origin)
                                                                      : "");
+    ws_csv_sampled(out, l->kernel);
+    fputs("\r\n", out);
 }
 
 static const struct ws_stat *stat_of(const struct ws_kernel *k, unsigned id)
@@ -67,9 +81,9 @@ int ws_report_csv(const struct ws_session *session, FILE *out)
     struct ws_report *report = malloc(sizeof *report);
     if (!report)
         return -WS_ENOMEM;
-    fputs(
-        "kernel_id,name,demangled,grid,block,launches,profiled_launches,metric,value,unit,min,max,why,grade,origin\r\n",
-        out);
+    fputs("kernel_id,name,demangled,grid,block,launches,profiled_launches,metric,value,unit,min,max,why,grade,"
+          "origin" WS_CSV_SAMPLED "\r\n",
+          out);
     for (size_t i = 0; i < session->kernel_count; i++) {
         ws_report_analyze(session, i, report);
         put_kernel(out, &session->kernels[i], report);

@@ -5,8 +5,8 @@
  *   sample types  launches/count, gpu_time/nanoseconds (the default); instructions/count and sectors/count where the
  *                 session has counts of instructions; pc_samples/count where it has PC samples
  *   stack         kernel (leaf), program
- *   labels        grid, block, GPU; of PC samples: stall, the reason, and no grid: they are of all launch shapes
- * A kernel whose time is not known has its launches and no time. */
+ *   labels        grid, block, GPU; of the model: "k of N" blocks that ran, if not all did; of PC samples: stall, the
+ * reason, and no grid: they are of all launch shapes A kernel whose time is not known has its launches and no time. */
 #include "export.h"
 #include "kernel_source.h"
 
@@ -157,7 +157,7 @@ static void put_label(struct profile *p, struct bytes *sample, uint64_t key, con
 }
 
 struct label_keys {
-    uint64_t grid, block, gpu, stall;
+    uint64_t grid, block, gpu, stall, sampled;
 };
 
 /* What a sample counts, in the order of the types. */
@@ -198,9 +198,21 @@ static void put_sample(struct profile *p, const struct ws_kernel *k, uint64_t lo
     put_label(p, &m, keys->block, words);
     snprintf(words, sizeof words, "%zu", k->device);
     put_label(p, &m, keys->gpu, words);
+    if (ws_has(k->sampled_blocks)) {
+        snprintf(words, sizeof words, "%.0f of %" PRIu64, k->sampled_blocks.number, ws_report_blocks(k));
+        put_label(p, &m, keys->sampled, words);
+    }
     put_message(&p->out, P_SAMPLE, &m);
     free(m.at);
     free(list.at);
+}
+
+static bool any_sampled(const struct ws_session *s)
+{
+    for (size_t i = 0; i < s->kernel_count; i++)
+        if (ws_has(s->kernels[i].sampled_blocks))
+            return true;
+    return false;
 }
 
 /* --- lines of the source --- */
@@ -385,8 +397,8 @@ static int put_session(struct profile *p, struct ws_store *store, const struct w
     put_number(&p->out, P_DURATION, r->ended_ns > r->started_ns ? (uint64_t)(r->ended_ns - r->started_ns) : 0);
     snprintf(comment, sizeof comment, "WarpSight session %" PRId64 " %s (%s)", r->id, r->name, r->source);
     put_number(&p->out, P_COMMENT, text(p, comment));
-    keys =
-        (struct label_keys){text(p, "grid"), text(p, "block"), text(p, "gpu"), p->has_samples ? text(p, "stall") : 0};
+    keys = (struct label_keys){text(p, "grid"), text(p, "block"), text(p, "gpu"), p->has_samples ? text(p, "stall") : 0,
+                               any_sampled(s) ? text(p, "sampled_blocks") : 0};
     put_program(p, s);
     for (size_t i = 0; err == 0 && i < s->kernel_count; i++) {
         const struct ws_kernel *k = &s->kernels[i];

@@ -11,7 +11,7 @@
 
 static const char head[] = "kernel_id,name,demangled,gpu,uuid,launches,time,level,precision,operations,intensity,"
                            "flop_rate,bandwidth,peak,roof,roof_source,percent,bound,ridge,above_roof,sheet_bandwidth,"
-                           "sheet_peak,sheet_roof,sheet_percent,sheet_ridge,why\r\n";
+                           "sheet_peak,sheet_roof,sheet_percent,sheet_ridge,why" WS_CSV_SAMPLED "\r\n";
 enum { CELLS_OF_POINT = 18 }; /* level … sheet_ridge */
 
 static void put_kernel(FILE *out, const struct ws_session *s, const struct ws_kernel *k)
@@ -36,15 +36,16 @@ static void put_cell(FILE *out, struct ws_value value)
     ws_csv_value(out, value);
 }
 
-static void put_why(FILE *out, struct ws_value value)
+static void put_end(FILE *out, struct ws_value value, const struct ws_kernel *k)
 {
     fprintf(out, ",%s", ws_has(value) ? "" : ws_why_code((enum ws_why)value.why));
     if (!ws_has(value) && value.input)
         fprintf(out, ": %s", value.input);
+    ws_csv_sampled(out, k);
     fputs("\r\n", out);
 }
 
-static void put_point(FILE *out, const struct ws_roof_point *p)
+static void put_point(FILE *out, const struct ws_roof_point *p, const struct ws_kernel *k)
 {
     const struct ws_roof *m = &p->measured;
     fprintf(out, ",%s,%s", ws_level_name(p->level), ws_precision_name(p->precision));
@@ -64,7 +65,7 @@ static void put_point(FILE *out, const struct ws_roof_point *p)
     put_cell(out, p->sheet.roof);
     put_cell(out, p->sheet.percent);
     put_cell(out, p->sheet.ridge);
-    put_why(out, ws_has(p->intensity) ? p->flop_rate : p->intensity);
+    put_end(out, ws_has(p->intensity) ? p->flop_rate : p->intensity, k);
 }
 
 int ws_export_roofline_csv(const struct ws_export *e)
@@ -78,14 +79,14 @@ int ws_export_roofline_csv(const struct ws_export *e)
         ws_report_analyze(e->session, i, report);
         for (size_t n = 0; n < r->count; n++) {
             put_kernel(e->out, e->session, &e->session->kernels[i]);
-            put_point(e->out, &r->points[n]);
+            put_point(e->out, &r->points[n], &e->session->kernels[i]);
         }
         if (r->count > 0)
             continue;
         put_kernel(e->out, e->session, &e->session->kernels[i]);
         for (int cell = 0; cell < CELLS_OF_POINT; cell++)
             fputc(',', e->out);
-        put_why(e->out, r->reason);
+        put_end(e->out, r->reason, &e->session->kernels[i]);
     }
     free(report);
     return 0;

@@ -444,13 +444,22 @@ static void put_head(FILE *out, const struct ws_session *s)
     fputs("; kernels at one height do the same work per second, the further right with the less traffic</text>\n", out);
 }
 
-static void put_nothing(FILE *out, const struct ws_roof_dots *dots)
+static void put_nothing(FILE *out, const struct ws_session *s, const struct ws_roof_dots *dots)
 {
     char why[200];
+    size_t sampled = 0;
+    for (size_t i = 0; i < s->kernel_count; i++)
+        sampled += ws_has(s->kernels[i].sampled_blocks);
     ws_unit_format(why, sizeof why, dots->reason, WS_UNIT_NUMBER);
     fprintf(out, "<text x=\"24\" y=\"%d\">No kernel has a point: ", HEAD + 24);
     ws_xml_text(out, why, 0);
     fputs("</text>\n", out);
+    if (sampled > 0)
+        fprintf(
+            out,
+            "<text class=\"soft\" x=\"24\" y=\"%d\">Of %zu kernel%s a part of the blocks ran: roofline-json says how "
+            "many of how many</text>\n",
+            HEAD + 44, sampled, sampled == 1 ? "" : "s");
 }
 
 static void put_picture(const struct ws_session *session, const struct ws_roof_dots *dots, FILE *out)
@@ -469,7 +478,7 @@ static void put_picture(const struct ws_session *session, const struct ws_roof_d
         put_panel(&c, i);
     }
     if (dots->count == 0)
-        put_nothing(out, dots);
+        put_nothing(out, session, dots);
     else if (dots->without > 0)
         fprintf(out,
                 "<text class=\"soft\" x=\"24\" y=\"%zu\">%zu kernel%s without a point: roofline-json says why</text>\n",

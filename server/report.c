@@ -302,6 +302,12 @@ static void take_means(struct ws_kernel *k)
     }
 }
 
+uint64_t ws_report_blocks(const struct ws_kernel *k)
+{
+    const struct ws_dim3 *g = &k->row.launch.grid;
+    return (uint64_t)g->x * g->y * g->z;
+}
+
 static void finish_kernel(struct ws_kernel *k)
 {
     /* A launch that was profiled was one, also where the activity trace is missing. */

@@ -128,6 +128,9 @@ void ws_report_free(struct ws_session *session);
 /* The CUDA driver that the session ran under, as cuDriverGetVersion; 0 = not known. */
 uint32_t ws_report_driver(const struct ws_session *session);
 
+/* Blocks of its grid. */
+uint64_t ws_report_blocks(const struct ws_kernel *kernel);
+
 /* What the analyzer says of kernels[kernel]. Some 50 KiB: one at a time. */
 void ws_report_analyze(const struct ws_session *session, size_t kernel, struct ws_report *out);
 
@@ -151,6 +154,8 @@ void ws_report_json_session_members(struct ws_json *j, const struct ws_session_r
 void ws_report_json_time(struct ws_json *j, const char *key, int64_t ns);
 /* The names of a kernel as every list shows them, without braces: "name" (short), "demangled", "function" (bare). */
 void ws_report_json_names(struct ws_json *j, const struct ws_name *name);
+/* "sampled" {blocks, of, interval}: only of a modelled launch of which a part of the blocks ran. */
+void ws_report_json_sampled(struct ws_json *j, const struct ws_kernel *kernel);
 void ws_report_json_point_members(struct ws_json *j, const struct ws_roof_point *point);
 /* key: a JSON array of texts as the database keeps it. */
 void ws_report_json_texts(struct ws_json *j, const char *key, const char *json);

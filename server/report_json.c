@@ -464,16 +464,14 @@ void ws_report_json_names(struct ws_json *j, const struct ws_name *name)
     ws_json_put_text(j, "hash", name->hash);
 }
 
-/* Only of a modelled launch of which a part of the blocks ran. */
-static void put_sampled(struct ws_json *j, const struct ws_kernel *k)
+void ws_report_json_sampled(struct ws_json *j, const struct ws_kernel *k)
 {
-    const struct ws_dim3 *g = &k->row.launch.grid;
     if (!ws_has(k->sampled_blocks))
         return;
     ws_json_key(j, "sampled");
     ws_json_object_line(j);
     ws_json_put_number(j, "blocks", k->sampled_blocks.number);
-    ws_json_put_uint(j, "of", (uint64_t)g->x * g->y * g->z);
+    ws_json_put_uint(j, "of", ws_report_blocks(k));
     if (ws_has(k->sampled_interval))
         ws_json_put_number(j, "interval", k->sampled_interval.number);
     ws_json_end(j);
@@ -560,7 +558,7 @@ void ws_report_json_kernel(struct ws_json *j, const struct ws_session *session, 
     ws_json_put_uint(j, "dynamic_smem_bytes", k->row.launch.dynamic_smem_bytes);
     ws_json_put_uint(j, "launches", k->launches);
     ws_json_put_uint(j, "profiled_launches", k->profiled);
-    put_sampled(j, k);
+    ws_report_json_sampled(j, k);
     put_counting(j, &k->counting);
     put_varies(j, k);
     put_times(j, &k->times);

@@ -179,12 +179,11 @@ static void put_resources(const struct page *p)
 static void put_sampled(const struct page *p)
 {
     const struct ws_kernel *k = p->kernel;
-    uint64_t of = (uint64_t)k->row.launch.grid.x * k->row.launch.grid.y * k->row.launch.grid.z;
     if (!ws_has(k->sampled_blocks))
         return;
     label(p, "sampled");
     ws_text_printf(p->t, WS_PLAIN, "%.0f of %" PRIu64 " blocks: every count is an estimate", k->sampled_blocks.number,
-                   of);
+                   ws_report_blocks(k));
     if (ws_has(k->sampled_interval) && k->sampled_interval.number > 0)
         ws_text_printf(p->t, WS_PLAIN, ", ±%.2g %% at worst (95 %%)", 100 * k->sampled_interval.number);
     else

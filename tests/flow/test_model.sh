@@ -108,6 +108,20 @@ assert k["transpose_tile<32>"]["metrics"]["shared_bank_conflicts"]["value"] == 1
 assert [w["message"][:21] for w in r["warnings"] if w["code"] == "model-sampled"] == ["of 4 of 4 launches a "]
 P
     "$W" report | grep -q '18 of 65536 blocks: every count is an estimate' || return 1
+    "$W" export --format csv -o "$scratch/s.csv" && "$W" export --format roofline-csv -o "$scratch/r.csv" &&
+        "$W" export --format roofline-json -o "$scratch/r.json" && "$W" export --format roofline-svg -o "$scratch/r.svg" || return 1
+    python3 - "$scratch/s.csv" "$scratch/r.csv" "$scratch/r.json" <<'P' || return 1
+import csv, json, sys
+for path in sys.argv[1:3]:
+    rows = [r for r in csv.DictReader(open(path, newline="")) if r["name"] == "vec_add"]
+    assert rows and all((r["sampled_blocks"], r["sampled_of"], r["sampled_interval"]) == ("18", "65536", "0") for r in rows), path
+    assert all(None not in r and None not in r.values() for r in rows), path
+entries = json.load(open(sys.argv[3]))["not_plotted"]
+assert [e["sampled"] for e in entries if e["name"] == "vec_add"] == [{"blocks": 18, "of": 65536, "interval": 0}]
+P
+    grep -q 'Of 4 kernels a part of the blocks ran' "$scratch/r.svg" || return 1
+    "$W" export --format pprof -o "$scratch/s.pb.gz" && gunzip -c <"$scratch/s.pb.gz" | grep -aq '18 of 65536' || return 1
+    "$W" model --bundled vec_add_tail -q >/dev/null && "$W" export --format csv | grep -q '^[^[]*,,,.$' || return 1
     "$W" model --bundled vec_add --budget 500k -q | grep -q 'of 65536 blocks: every count is an estimate' || return 1
     "$W" model --bundled vec_add --budget 10 -q >/dev/null 2>"$scratch/s.err"
     [ $? -eq 1 ] && grep -q 'no block ended within the budget' "$scratch/s.err" || return 1
