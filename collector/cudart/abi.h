@@ -193,6 +193,41 @@ struct rt_channel_desc {
     int x, y, z, w, f;
 };
 
+enum rt_channel_kind { RT_CHANNEL_SIGNED, RT_CHANNEL_UNSIGNED, RT_CHANNEL_FLOAT };
+enum rt_array_flag { RT_ARRAY_LAYERED = 1, RT_ARRAY_SURFACE = 2, RT_ARRAY_GATHER = 8 };
+enum rt_resource_type { RT_RESOURCE_ARRAY, RT_RESOURCE_MIPMAPPED, RT_RESOURCE_LINEAR, RT_RESOURCE_PITCH_2D };
+
+struct rt_resource_desc {
+    int resType;    /* enum rt_resource_type */
+    size_t res[16]; /* a union: an array's handle, or one of the two below */
+    unsigned flags;
+};
+
+struct rt_resource_linear {
+    void *devPtr;
+    struct rt_channel_desc desc;
+    size_t sizeInBytes;
+};
+
+struct rt_resource_pitch {
+    void *devPtr;
+    struct rt_channel_desc desc;
+    size_t width, height, pitchInBytes;
+};
+
+struct rt_texture_desc {
+    int addressMode[3]; /* numbered as enum ws_texture_address */
+    int filterMode;     /* 1 = linear */
+    int readMode;       /* 1 = normalized float */
+    int sRGB;
+    float borderColor[4];
+    int normalizedCoords;
+    unsigned maxAnisotropy;
+    int mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+    int disableTrilinearOptimization, seamlessCubemap;
+};
+
 /* What nvcc's registration code hands over (fatbinary_section.h of the toolkit). */
 struct rt_fatbin_wrapper {
     int magic, version;

@@ -168,7 +168,7 @@ int rt_fill_run(const struct rt_work *w)
 
 /* --- calls --- */
 
-static int submit(void *stream, struct rt_work *w, bool waits)
+int rt_copy_submit(void *stream, struct rt_work *w, bool waits)
 {
     int code = rt_enter();
     if (waits)
@@ -195,14 +195,14 @@ static struct rt_work copy_work(const char *call, void *to, const void *from, si
 RT_API(cudaMemcpy, void *to, const void *from, size_t bytes, int kind)
 {
     struct rt_work w = copy_work("cudaMemcpy", to, from, bytes, kind);
-    return submit(NULL, &w, true);
+    return rt_copy_submit(NULL, &w, true);
 }
 RT_ALSO(cudaMemcpy, cudaMemcpy_ptds);
 
 RT_API(cudaMemcpyAsync, void *to, const void *from, size_t bytes, int kind, void *stream)
 {
     struct rt_work w = copy_work("cudaMemcpyAsync", to, from, bytes, kind);
-    return submit(stream, &w, false);
+    return rt_copy_submit(stream, &w, false);
 }
 RT_ALSO(cudaMemcpyAsync, cudaMemcpyAsync_ptsz);
 
@@ -211,7 +211,7 @@ RT_API(cudaMemcpyPeer, void *to, int to_device, const void *from, int from_devic
     struct rt_work w = copy_work("cudaMemcpyPeer", to, from, bytes, RT_DEVICE_TO_DEVICE);
     (void)to_device;
     (void)from_device;
-    return submit(NULL, &w, true);
+    return rt_copy_submit(NULL, &w, true);
 }
 
 static int copy_2d(struct rt_work w, size_t to_pitch, size_t from_pitch, size_t height, void *stream, bool waits)
@@ -224,7 +224,7 @@ static int copy_2d(struct rt_work w, size_t to_pitch, size_t from_pitch, size_t 
         return rt_fail(RT_ErrorInvalidPitchValue, w.call, "rows of %zu bytes with pitches of %zu and %zu", w.width,
                        to_pitch, from_pitch);
     }
-    return submit(stream, &w, waits);
+    return rt_copy_submit(stream, &w, waits);
 }
 
 RT_API(cudaMemcpy2D, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
@@ -241,22 +241,59 @@ RT_API(cudaMemcpy2DAsync, void *to, size_t to_pitch, const void *from, size_t fr
 }
 RT_ALSO(cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz);
 
+/* One end of a 3-D copy. */
+struct box {
+    char *at;
+    size_t pitch, slice;
+};
+
+static bool fits_in(size_t from, size_t n, size_t all)
+{
+    return from <= all && n <= all - from;
+}
+
+/* array NULL: the memory of pitched. */
+static bool box_of(const struct rt_array *array, const struct rt_pitched_ptr *pitched, const struct rt_pos *pos,
+                   const struct rt_extent *extent, struct box *out)
+{
+    if (!array) {
+        *out = (struct box){pitched->ptr, pitched->pitch, pitched->pitch * pitched->ysize};
+        out->at += pos->z * out->slice + pos->y * out->pitch + pos->x;
+        return true;
+    }
+    *out = (struct box){(char *)(uintptr_t)array->at, array->pitch, array->slice};
+    out->at += pos->z * out->slice + pos->y * out->pitch + pos->x * array->element;
+    return fits_in(pos->x, extent->width, array->extent.width) &&
+           fits_in(pos->y, extent->height, array->extent.height ? array->extent.height : 1) &&
+           fits_in(pos->z, extent->depth, array->extent.depth ? array->extent.depth : 1);
+}
+
 static int copy_3d(const char *call, const struct rt_copy_3d *c, void *stream, bool waits)
 {
     struct rt_work w = copy_work(call, NULL, NULL, c->extent.width, c->kind);
-    if (c->srcArray || c->dstArray) {
+    const struct rt_array *to = c->dstArray ? rt_array_of(c->dstArray) : NULL;
+    const struct rt_array *from = c->srcArray ? rt_array_of(c->srcArray) : NULL;
+    struct box target, source;
+    if ((c->dstArray && !to) || (c->srcArray && !from)) {
         (void)rt_enter();
-        return rt_fail(RT_ErrorNotSupported, call, "the model has no CUDA arrays");
+        return rt_fail(RT_ErrorInvalidResourceHandle, call, "there is no such array");
     }
+    if (!box_of(to, &c->dstPtr, &c->dstPos, &c->extent, &target) ||
+        !box_of(from, &c->srcPtr, &c->srcPos, &c->extent, &source)) {
+        (void)rt_enter();
+        return rt_fail(RT_ErrorInvalidValue, call, "%zu x %zu x %zu elements do not fit into the array there",
+                       c->extent.width, c->extent.height, c->extent.depth);
+    }
+    w.width = c->extent.width * (to ? to->element : from ? from->element : 1); /* elements with an array, else bytes */
     w.height = c->extent.height;
     w.depth = c->extent.depth;
-    w.to_pitch = c->dstPtr.pitch;
-    w.from_pitch = c->srcPtr.pitch;
-    w.to_slice = c->dstPtr.pitch * c->dstPtr.ysize;
-    w.from_slice = c->srcPtr.pitch * c->srcPtr.ysize;
-    w.to = (char *)c->dstPtr.ptr + c->dstPos.z * w.to_slice + c->dstPos.y * w.to_pitch + c->dstPos.x;
-    w.from = (char *)c->srcPtr.ptr + c->srcPos.z * w.from_slice + c->srcPos.y * w.from_pitch + c->srcPos.x;
-    return submit(stream, &w, waits);
+    w.to = target.at;
+    w.to_pitch = target.pitch;
+    w.to_slice = target.slice;
+    w.from = source.at;
+    w.from_pitch = source.pitch;
+    w.from_slice = source.slice;
+    return rt_copy_submit(stream, &w, waits);
 }
 
 RT_API(cudaMemcpy3D, const struct rt_copy_3d *copy)
@@ -296,7 +333,7 @@ static int to_symbol(const char *call, const void *symbol, const void *from, siz
     char *at = NULL;
     int code = symbol_address(call, symbol, bytes, offset, &at);
     struct rt_work w = copy_work(call, at, from, bytes, kind);
-    return code == RT_Success ? submit(stream, &w, waits) : code;
+    return code == RT_Success ? rt_copy_submit(stream, &w, waits) : code;
 }
 
 static int from_symbol(const char *call, void *to, const void *symbol, size_t bytes, size_t offset, int kind,
@@ -305,7 +342,7 @@ static int from_symbol(const char *call, void *to, const void *symbol, size_t by
     char *at = NULL;
     int code = symbol_address(call, symbol, bytes, offset, &at);
     struct rt_work w = copy_work(call, to, at, bytes, kind);
-    return code == RT_Success ? submit(stream, &w, waits) : code;
+    return code == RT_Success ? rt_copy_submit(stream, &w, waits) : code;
 }
 
 RT_API(cudaMemcpyToSymbol, const void *symbol, const void *from, size_t bytes, size_t offset, int kind)
@@ -369,28 +406,28 @@ static struct rt_work fill_work(const char *call, void *to, int value, size_t wi
 RT_API(cudaMemset, void *to, int value, size_t bytes)
 {
     struct rt_work w = fill_work("cudaMemset", to, value, bytes, 1, bytes);
-    return submit(NULL, &w, true);
+    return rt_copy_submit(NULL, &w, true);
 }
 RT_ALSO(cudaMemset, cudaMemset_ptds);
 
 RT_API(cudaMemsetAsync, void *to, int value, size_t bytes, void *stream)
 {
     struct rt_work w = fill_work("cudaMemsetAsync", to, value, bytes, 1, bytes);
-    return submit(stream, &w, false);
+    return rt_copy_submit(stream, &w, false);
 }
 RT_ALSO(cudaMemsetAsync, cudaMemsetAsync_ptsz);
 
 RT_API(cudaMemset2D, void *to, size_t pitch, int value, size_t width, size_t height)
 {
     struct rt_work w = fill_work("cudaMemset2D", to, value, width, height, pitch);
-    return submit(NULL, &w, true);
+    return rt_copy_submit(NULL, &w, true);
 }
 RT_ALSO(cudaMemset2D, cudaMemset2D_ptds);
 
 RT_API(cudaMemset2DAsync, void *to, size_t pitch, int value, size_t width, size_t height, void *stream)
 {
     struct rt_work w = fill_work("cudaMemset2DAsync", to, value, width, height, pitch);
-    return submit(stream, &w, false);
+    return rt_copy_submit(stream, &w, false);
 }
 RT_ALSO(cudaMemset2DAsync, cudaMemset2DAsync_ptsz);
 
@@ -399,6 +436,6 @@ RT_API(cudaMemset3D, struct rt_pitched_ptr to, int value, struct rt_extent exten
     struct rt_work w = fill_work("cudaMemset3D", to.ptr, value, extent.width, extent.height, to.pitch);
     w.depth = extent.depth;
     w.to_slice = to.pitch * to.ysize;
-    return submit(NULL, &w, true);
+    return rt_copy_submit(NULL, &w, true);
 }
 RT_ALSO(cudaMemset3D, cudaMemset3D_ptds);

@@ -5,6 +5,7 @@
  *   rt.c       lock, session, errors and complaints      heap.c    device, host and managed memory
  *   modules.c  fatbins, kernels, variables               launch.c  launches
  *   copy.c     copies and fills                          stream.c  streams, events, graphs by capture
+ *   array.c    CUDA arrays, textures, surfaces
  *   output.c   printf of kernels         malloc.c  the calls that give memory
  *   device.c   the assumed GPU, occupancy                unserved.c  the rest of the API, which says so */
 #ifndef WS_COLLECTOR_CUDART_RT_H
@@ -124,6 +125,19 @@ size_t rt_heap_used(void), rt_heap_limit(void);
 /* Walk live blocks: NULL past the end. */
 const struct rt_block *rt_heap_at(size_t k);
 
+/* --- array.c --- */
+
+struct rt_array {
+    struct rt_channel_desc desc;
+    struct rt_extent extent; /* as the program gave it: 0 = not that dimension; depth: layers, if it has such */
+    unsigned flags;
+    uint64_t at; /* device memory, row after row: a GPU's own order is not published */
+    size_t element, pitch, slice;
+    struct rt_array *next;
+};
+/* The array of a handle; NULL: there is none. */
+struct rt_array *rt_array_of(const void *handle);
+
 /* --- modules.c --- */
 
 struct rt_module;
@@ -171,6 +185,8 @@ struct rt_work {
 int rt_launch_run(const struct rt_work *work);
 int rt_copy_run(const struct rt_work *work);
 int rt_fill_run(const struct rt_work *work);
+/* A call that copies: do it or keep it. waits: it ends when the copy has. */
+int rt_copy_submit(void *stream, struct rt_work *w, bool waits);
 /* Do it now, or keep it when the stream is being captured. Takes w->params. Returns an error code. */
 int rt_submit(void *handle, struct rt_work *w);
 /* 0, or the error of a call that would wait while this thread captures a stream. */

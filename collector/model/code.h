@@ -160,6 +160,9 @@ enum code_mbarrier {
     MBARRIER_PENDING
 };
 
+/* What becomes of accesses outside of a surface: imm of the instruction. */
+enum code_surface { SURFACE_TRAP, SURFACE_CLAMP, SURFACE_ZERO };
+
 /* An address in the shared memory of a block of the cluster: its rank plus 1, above the offset; 0: the block's own. */
 #define CLUSTER_SHIFT 24
 #define CLUSTER_OFFSET 0xffffffull

@@ -123,6 +123,9 @@ bool decode_copy_arrive(struct builder *b);
 bool decode_mapa(struct builder *b);
 bool decode_getctarank(struct builder *b);
 bool decode_cluster_barrier(struct builder *b);
+/* decode_texture.c */
+bool decode_tex(struct builder *b);
+bool decode_surface(struct builder *b);
 /* decode.c: a call, inlined where that can be. */
 void decode_call(struct builder *b);
 

@@ -217,6 +217,20 @@ static void put_sampled_warning(struct ws_emit *e)
                    "each kernel says how many; leave sample and budget out for exact counts", 1);
 }
 
+static void put_textures(struct ws_emit *e, uint64_t profile, const struct ws_model_counts *c)
+{
+    if (c->textures)
+        put_number(e, profile, WS_MODEL_TEXTURES_KEY, (double)c->textures);
+    if (c->surfaces)
+        put_number(e, profile, WS_MODEL_SURFACES_KEY, (double)c->surfaces);
+    if (c->textures || c->surfaces)
+        ws_emit_status(
+            e, "model-textures", 0,
+            "kernels read textures or surfaces: their instructions are counted, their sectors are not known, "
+            "for how a GPU lays out arrays is not published; no count of global memory has them, on a GPU neither",
+            "measure on a GPU for the traffic of textures", 1);
+}
+
 static const char *remedy_of(const struct ws_model_issue *issue)
 {
     switch (issue->check) {
@@ -267,6 +281,7 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
     }
     if (result->is_sampled)
         put_sample(emit, p.profile, result);
+    put_textures(emit, p.profile, &result->counts);
     for (uint32_t k = 0; k < result->issues_n; k++) {
         const struct ws_model_issue *issue = &result->issues[k];
         char code[32];

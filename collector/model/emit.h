@@ -15,6 +15,9 @@ struct ws_emit;
  * interval as a share of the count that is known worst. */
 #define WS_MODEL_BLOCKS_KEY "model_blocks"
 #define WS_MODEL_INTERVAL_KEY "model_interval"
+/* Beside the counts where a kernel has them: instructions. */
+#define WS_MODEL_TEXTURES_KEY "model_texture_instructions"
+#define WS_MODEL_SURFACES_KEY "model_surface_instructions"
 
 /* What the session is. Texts are copied. */
 struct ws_emit_session {

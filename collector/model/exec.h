@@ -87,6 +87,8 @@ enum fault_kind {
     FAULT_CALL,  /* of an address that is no function of this form */
     FAULT_STACK, /* calls nested too deeply */
     FAULT_FREE,
+    FAULT_TEXTURE, /* no object of the form that the instruction is for */
+    FAULT_SURFACE, /* outside of it */
     FAULT_KIND_COUNT
 };
 enum hazard_kind { HAZARD_READ_AFTER_WRITE, HAZARD_WRITE_AFTER_READ, HAZARD_WRITE_TWICE };
@@ -228,6 +230,10 @@ void exec_print(struct warp *w, const struct code_ins *i);
 
 /* malloc and free of the active lanes (heap.c). */
 void exec_heap(struct warp *w, const struct code_ins *i);
+
+/* Texture and surface instructions of the active lanes (texture.c). */
+void exec_texture(struct warp *w, const struct code_ins *i);
+void exec_surface(struct warp *w, const struct code_ins *i);
 
 /* The warp waits for another one (launch.c): it stops at the end of its block of instructions. */
 void exec_yield(struct warp *w);

@@ -1162,6 +1162,26 @@ static void op_heap(struct warp *w, const struct code_ins *i)
     exec_heap(w, i);
 }
 
+static void op_tex(struct warp *w, const struct code_ins *i)
+{
+    exec_texture(w, i);
+}
+
+static void op_tld4(struct warp *w, const struct code_ins *i)
+{
+    exec_texture(w, i);
+}
+
+static void op_suld(struct warp *w, const struct code_ins *i)
+{
+    exec_surface(w, i);
+}
+
+static void op_sust(struct warp *w, const struct code_ins *i)
+{
+    exec_surface(w, i);
+}
+
 #include "exec_memory.h"
 
 #include "exec_check.h"

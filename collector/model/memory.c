@@ -28,6 +28,7 @@ void memory_fini(struct memory *memory)
     }
     free(memory->all);
     memory_heap_fini(memory);
+    texture_fini(&memory->textures);
     memory_init(memory, memory->limit);
 }
 

@@ -5,6 +5,8 @@
 #ifndef WS_COLLECTOR_MODEL_MEMORY_H
 #define WS_COLLECTOR_MODEL_MEMORY_H
 
+#include "texture.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +39,7 @@ struct memory {
     uint32_t n, cap;
     uint64_t bytes, limit;
     struct heap heap;
+    struct texture_table textures;
 };
 
 void memory_init(struct memory *memory, uint64_t limit);

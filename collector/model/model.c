@@ -402,6 +402,16 @@ int ws_model_budget_parse(const char *text, double *seconds, uint64_t *instructi
     return 0;
 }
 
+int ws_model_texture_new(struct ws_model *model, const struct ws_model_texture *what, uint64_t *handle)
+{
+    return texture_new(model->memory, what, handle);
+}
+
+int ws_model_texture_drop(struct ws_model *model, uint64_t handle)
+{
+    return texture_drop(model->memory, handle);
+}
+
 int ws_model_variable(struct ws_model *model, const char *name, uint64_t *addr, uint64_t *bytes)
 {
     for (uint32_t v = 0; v < model->module->vars_n; v++)

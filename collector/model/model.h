@@ -65,6 +65,27 @@ void ws_model_define(struct ws_model *model, uint64_t addr, uint64_t bytes);
 /* Address and size of a __device__ or __constant__ variable by its name in the PTX; -WS_ENOENT. */
 int ws_model_variable(struct ws_model *model, const char *name, uint64_t *addr, uint64_t *bytes);
 
+/* What a texture or surface object stands for: elements in device memory, row after row, plane after plane. */
+enum ws_texture_address { WS_TEXTURE_WRAP, WS_TEXTURE_CLAMP, WS_TEXTURE_MIRROR, WS_TEXTURE_BORDER };
+enum ws_texture_kind { WS_TEXTURE_SIGNED, WS_TEXTURE_UNSIGNED, WS_TEXTURE_FLOAT };
+struct ws_model_texture {
+    uint64_t at, pitch, slice;         /* bytes from row to row, from plane or layer to the next */
+    uint32_t size[3];                  /* elements; 0: it has not that dimension */
+    uint32_t layers;                   /* 0: not layered */
+    uint8_t channels;                  /* 1, 2, 4 */
+    uint8_t channel_bytes;             /* 1, 2, 4 */
+    uint8_t kind;                      /* enum ws_texture_kind */
+    uint8_t address_mode[3];           /* enum ws_texture_address */
+    bool is_surface, is_linear_memory; /* linear memory: fetched by whole numbers, 0 outside */
+    bool filters, is_normalized;       /* linear filtering; coordinates from 0 to 1 */
+    bool as_float;                     /* integers become 0 to 1 or -1 to 1 */
+    float border[4];
+};
+/* -WS_EINVAL: no such form, or not inside one allocation; -WS_ELIMIT, -WS_ENOMEM. Freed memory makes the object a
+ * fault of the kernel that uses it. */
+int ws_model_texture_new(struct ws_model *model, const struct ws_model_texture *what, uint64_t *handle);
+int ws_model_texture_drop(struct ws_model *model, uint64_t handle); /* -WS_ENOENT */
+
 /* What is looked at while a kernel runs; bits. The first three cost nothing and are always on. */
 enum ws_model_check {
     WS_CHECK_BOUNDS = 1,
@@ -163,6 +184,7 @@ struct ws_model_counts {
     uint64_t fp[WS_MODEL_FP_COUNT];         /* -, fp32 add mul fma, fp64 add mul fma, fp16 add mul fma; per thread */
     uint64_t fp16_values;                   /* as fp16, but two per thread for packed pairs */
     uint64_t tensor[WS_MODEL_TENSOR_COUNT]; /* operations, a multiply-add is two; as enum code_tensor */
+    uint64_t textures, surfaces;            /* instructions: tex and tld4; suld and sust. Their sectors are not known */
     uint64_t bulk[2];                       /* cp.async.bulk: into shared memory, out of it */
     bool is_assumed[WS_MODEL_KIND_COUNT]; /* with accesses whose pattern is ours (wmma, other blocks' shared memory) */
     bool fp_is_lower_bound;               /* the kernel has div, sqrt, … that SASS makes from several */

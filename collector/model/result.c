@@ -83,6 +83,10 @@ static void count_instruction(struct ws_model_result *r, const struct exec_ctx *
         const struct code_matrix *m = &ctx->code->wide[in->wide].matrix;
         c->tensor[m->count] += row->runs * 2ull * m->m * m->n * m->k; /* a multiply-add is two */
     }
+    if (in->op == OP_tex || in->op == OP_tld4)
+        c->textures += row->runs;
+    if (in->op == OP_suld || in->op == OP_sust)
+        c->surfaces += row->runs;
     if (in->op == OP_bulk_copy)
         c->bulk[in->type2 ? 0 : 1] += row->runs;
 }
@@ -230,7 +234,11 @@ static void append_address(struct line *out, const struct exec_ctx *ctx, const s
     if (f->kind == FAULT_TRAP || f->kind == FAULT_ASSERT || f->kind == FAULT_BARRIER || f->kind == FAULT_HANG ||
         f->kind == FAULT_STACK)
         return;
-    if (f->kind == FAULT_CALL || f->kind == FAULT_FREE) {
+    if (f->kind == FAULT_SURFACE) {
+        append(out, ", byte %d of its row", (int32_t)f->address);
+        return;
+    }
+    if (f->kind == FAULT_CALL || f->kind == FAULT_FREE || f->kind == FAULT_TEXTURE) {
         append(out, ", address %#" PRIx64, f->address);
         return;
     }
@@ -262,16 +270,19 @@ static void add_issue(struct ws_model_result *r, const struct exec_ctx *ctx, con
     static const struct {
         const char *text;
         unsigned check;
-    } kinds[FAULT_KIND_COUNT] = {[FAULT_BOUNDS] = {"access out of bounds", WS_CHECK_BOUNDS},
-                                 [FAULT_ALIGN] = {"misaligned access", WS_CHECK_ALIGN},
-                                 [FAULT_TRAP] = {"trap executed", 0},
-                                 [FAULT_ASSERT] = {"assertion failed", 0},
-                                 [FAULT_BARRIER] = {"barrier reached by a part of the warp", WS_CHECK_BARRIER},
-                                 [FAULT_HANG] = {"a barrier never completes: the block would hang", WS_CHECK_BARRIER},
-                                 [FAULT_CALL] = {"call of an address that is no function of this form", 0},
-                                 [FAULT_STACK] = {"calls nested deeper than the stack of a thread", 0},
-                                 [FAULT_FREE] = {"free of what malloc did not give, or twice", WS_CHECK_BOUNDS},
-                                 [FAULT_UNINIT] = {"read of memory that nobody wrote", WS_CHECK_UNINIT}};
+    } kinds[FAULT_KIND_COUNT] = {
+        [FAULT_BOUNDS] = {"access out of bounds", WS_CHECK_BOUNDS},
+        [FAULT_ALIGN] = {"misaligned access", WS_CHECK_ALIGN},
+        [FAULT_TRAP] = {"trap executed", 0},
+        [FAULT_ASSERT] = {"assertion failed", 0},
+        [FAULT_BARRIER] = {"barrier reached by a part of the warp", WS_CHECK_BARRIER},
+        [FAULT_HANG] = {"a barrier never completes: the block would hang", WS_CHECK_BARRIER},
+        [FAULT_CALL] = {"call of an address that is no function of this form", 0},
+        [FAULT_STACK] = {"calls nested deeper than the stack of a thread", 0},
+        [FAULT_FREE] = {"free of what malloc did not give, or twice", WS_CHECK_BOUNDS},
+        [FAULT_TEXTURE] = {"no texture or surface object of this form, or its memory was freed", WS_CHECK_BOUNDS},
+        [FAULT_SURFACE] = {"access outside of a surface", WS_CHECK_BOUNDS},
+        [FAULT_UNINIT] = {"read of memory that nobody wrote", WS_CHECK_UNINIT}};
     static const char *const races[] = {"race, read after write", "race, write after read", "race, two writes"};
     bool is_race = f->kind == FAULT_RACE || f->kind == FAULT_RACE_WARP;
     const struct ptx_name *name = &ctx->code->func->name;
@@ -301,6 +312,8 @@ static enum ws_model_fatal fatal_of(const struct exec_ctx *ctx)
         switch (ctx->faults[k].kind) {
         case FAULT_BOUNDS:
         case FAULT_FREE:
+        case FAULT_TEXTURE:
+        case FAULT_SURFACE:
             return WS_MODEL_FATAL_ADDRESS;
         case FAULT_CALL:
             return WS_MODEL_FATAL_CALL;

@@ -11,6 +11,9 @@ theirs = {
     "rt_copy_3d": "struct cudaMemcpy3DParms", "rt_location": "struct cudaMemLocation",
     "rt_launch_config": "cudaLaunchConfig_t", "rt_channel_desc": "struct cudaChannelFormatDesc",
     "rt_fatbin_wrapper": "__fatBinC_Wrapper_t",
+    "rt_resource_desc": "struct cudaResourceDesc", "rt_texture_desc": "struct cudaTextureDesc",
+    "rt_resource_linear": "__typeof__(((struct cudaResourceDesc *)0)->res.linear)",
+    "rt_resource_pitch": "__typeof__(((struct cudaResourceDesc *)0)->res.pitch2D)",
 }
 numbers = {
     "RT_HOST_TO_HOST": "cudaMemcpyHostToHost", "RT_HOST_TO_DEVICE": "cudaMemcpyHostToDevice",
@@ -23,6 +26,11 @@ numbers = {
     "RT_FUNC_MAX_DYNAMIC_SHARED": "cudaFuncAttributeMaxDynamicSharedMemorySize",
     "RT_FUNC_CARVEOUT": "cudaFuncAttributePreferredSharedMemoryCarveout", "RT_LIMIT_STACK": "cudaLimitStackSize",
     "RT_LIMIT_PRINTF": "cudaLimitPrintfFifoSize", "RT_LIMIT_HEAP": "cudaLimitMallocHeapSize",
+    "RT_CHANNEL_SIGNED": "cudaChannelFormatKindSigned", "RT_CHANNEL_UNSIGNED": "cudaChannelFormatKindUnsigned",
+    "RT_CHANNEL_FLOAT": "cudaChannelFormatKindFloat", "RT_ARRAY_LAYERED": "cudaArrayLayered",
+    "RT_ARRAY_SURFACE": "cudaArraySurfaceLoadStore", "RT_ARRAY_GATHER": "cudaArrayTextureGather",
+    "RT_RESOURCE_ARRAY": "cudaResourceTypeArray", "RT_RESOURCE_MIPMAPPED": "cudaResourceTypeMipmappedArray",
+    "RT_RESOURCE_LINEAR": "cudaResourceTypeLinear", "RT_RESOURCE_PITCH_2D": "cudaResourceTypePitch2D",
     "RT_FATBIN_MAGIC": "FATBINC_MAGIC", "RT_VERSION": "CUDART_VERSION",
 }
 read = lambda name: open(f"{folder}/{name}").read()
@@ -48,5 +56,7 @@ for code, name in re.findall(r"^X\((\d+), (\w+)", read("attributes.def"), re.M):
 for ours, name in numbers.items():
     say(f"(long){ours} == (long){name}")
 say("sizeof(cudaLaunchAttribute) == 72 && offsetof(cudaLaunchAttribute, val) == 8")
+say("cudaAddressModeWrap == 0 && cudaAddressModeClamp == 1 && cudaAddressModeMirror == 2 && cudaAddressModeBorder == 3")
+say("cudaFilterModeLinear == 1 && cudaReadModeNormalizedFloat == 1")
 say("cudaLaunchAttributeClusterDimension == 4 && cudaLaunchAttributeCooperative == 2")
 assert fields > 150, fields

@@ -7,7 +7,7 @@ $(B)/tests/cudart/host_%: tests/cudart/host.c tests/cudart/vec_add.%.fatbin coll
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -DFATBIN='"tests/cudart/vec_add.$*.fatbin"' $< $(CUDART_SO) -o $@
 TEST_EXTRA += $(CUDART_HOSTS)
 
-CUDART_PTX := $(patsubst %,tests/model/ptx/%.ptx,calls matrices together)
+CUDART_PTX := $(patsubst %,tests/model/ptx/%.ptx,calls matrices textures together)
 .PHONY: cudart-ptx
 cudart-ptx: ## make the committed tests/model/ptx/*.ptx again from tests/cudart/programs (nvcc)
 	$(Q)mkdir -p /tmp/warpsight && cp tests/cudart/programs/* /tmp/warpsight/ && for p in $(CUDART_PTX); do (cd /tmp/warpsight && $(NVCC) -std=c++17 -O3 -Wno-deprecated-gpu-targets -arch=compute_90 -ptx $$(basename $$p .ptx).cu -o $(CURDIR)/$$p); done; rm -r /tmp/warpsight

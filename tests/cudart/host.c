@@ -26,7 +26,7 @@ int cudaLaunchKernel(const void *symbol, struct rt_dim3 grid, struct rt_dim3 blo
                      void *stream);
 int cudaGetLastError(void);
 int cudaDeviceSynchronize(void);
-int cudaMallocArray(void);
+int cudaMallocMipmappedArray(void);
 int cudaStreamBeginCapture(void *stream, int mode);
 const char *cudaGetErrorString(int code);
 const char *cudaGetErrorName(int code);
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "inside") == 0)
         code = cudaFree((char *)d + 16);
     else if (strcmp(what, "unserved") == 0)
-        code = cudaMallocArray();
+        code = cudaMallocMipmappedArray();
     else if (strcmp(what, "capture") == 0)
         code = cudaStreamBeginCapture(NULL, 0);
     printf("%s %d\n", cudaGetErrorString(code), cudaGetLastError() == code);

@@ -70,7 +70,7 @@ deref() { run 139 "${H}_none" deref && says "the host touches device memory"; }
 check host_code_cannot_touch_device_memory deref
 inside() { run 0 "${H}_none" inside && prints "invalid argument 1" && says "16 bytes into allocation 1"; }
 check free_of_a_pointer_into_an_allocation_fails inside
-unserved() { run 0 "${H}_none" unserved && prints "operation not supported 1" && says "cudaMallocArray returned 801"; }
+unserved() { run 0 "${H}_none" unserved && prints "operation not supported 1" && says "cudaMallocMipmappedArray returned 801"; }
 check call_that_is_not_served_says_so unserved
 capture() { run 0 "${H}_none" capture && says "a default stream cannot be captured"; }
 check default_stream_is_not_captured capture
@@ -128,7 +128,7 @@ compile() { # PROGRAM OUTPUT OPTIONS…
 }
 compile_all() { # side by side: nvcc takes seconds for each
     local modelled=(-cudart shared -gencode "arch=compute_90,code=compute_90")
-    for program in kernels runtime mistakes calls together matrices; do compile $program $program "${modelled[@]}" & done
+    for program in kernels runtime mistakes calls together matrices textures; do compile $program $program "${modelled[@]}" & done
     compile mistakes static &
     compile mistakes sass -cudart shared -gencode arch=compute_90,code=sm_90 &
     wait
@@ -146,6 +146,10 @@ runtime() {
     for line in 'streams ok' 'graph ok' 'memory ok' 'managed ok' 'device ok'; do prints "$line" || return 1; done
     says "CPU time of the model" && ! grep -q "never freed" "$scratch/err"
 }
+textures() { # their instructions are counted apart, not as loads
+    all_ok textures 11 && report_says model-textures && [ "$(value 'fetch_linear<float>' model_texture_instructions)" = 4 ] &&
+        [ "$(value 'fetch_linear<float>' gld_requests)" = 0 ] && [ "$(value surface_add model_surface_instructions)" = 30 ]
+}
 all_ok() { # PROGRAM LINES: each says ok
     run 0 "$scratch/$1" || return 1
     [ "$(grep -c ' ok$' "$scratch/out")" -eq "$2" ] || { echo "$1: not $2 lines that say ok"; return 1; }
@@ -161,7 +165,9 @@ mistakes() {
         mistake assert 710 'thread: [31,0,0] Assertion `(int)threadIdx.x < n` failed.' &&
         mistake stack 714 "calls nested deeper than the stack of a thread" &&
         mistake refused 801 "unknown special register '%pm0'" && prints written &&
-        mistake kernel 700 "mistakes.cu:11" && run 139 "$scratch/mistakes" deref && says "the host touches device memory"
+        mistake array 1 "there is no such array; freed twice?" && mistake rows 1 "128 bytes x 2 rows at byte 0 of row 0 of an array of 128 bytes x 1 rows" &&
+        mistake filter 1 "linear filtering needs floating-point values" && mistake texture 700 "no texture or surface object of this form, or its memory was freed" &&
+        mistake kernel 700 "mistakes.cu:12" && run 139 "$scratch/mistakes" deref && says "the host touches device memory"
 }
 relink() {
     run 125 "$scratch/static" leak && says "nvcc -cudart shared -gencode" &&
@@ -237,13 +243,14 @@ if [ -n "$nvcc" ]; then
     check calls_that_cannot_be_inlined_give_their_answers all_ok calls 5
     check threads_that_wait_for_each_other_give_their_answers all_ok together 7
     check tensor_cores_give_their_answers all_ok matrices 17
+    check textures_and_surfaces_give_their_answers textures
     check registers_come_from_ptxas registers
     check planted_mistakes_are_named mistakes
     check program_that_cannot_be_modelled_says_how_to_relink relink
     check structs_and_numbers_are_those_of_the_headers abi
 else
     for name in ordinary_kernels_give_their_answers streams_graphs_and_memory_work registers_come_from_ptxas \
-        calls_that_cannot_be_inlined_give_their_answers threads_that_wait_for_each_other_give_their_answers tensor_cores_give_their_answers \
+        calls_that_cannot_be_inlined_give_their_answers threads_that_wait_for_each_other_give_their_answers tensor_cores_give_their_answers textures_and_surfaces_give_their_answers \
         planted_mistakes_are_named program_that_cannot_be_modelled_says_how_to_relink structs_and_numbers_are_those_of_the_headers; do
         skip $name
     done

@@ -116,8 +116,10 @@ for path in sys.argv[1:3]:
     rows = [r for r in csv.DictReader(open(path, newline="")) if r["name"] == "vec_add"]
     assert rows and all((r["sampled_blocks"], r["sampled_of"], r["sampled_interval"]) == ("18", "65536", "0") for r in rows), path
     assert all(None not in r and None not in r.values() for r in rows), path
-entries = json.load(open(sys.argv[3]))["not_plotted"]
-assert [e["sampled"] for e in entries if e["name"] == "vec_add"] == [{"blocks": 18, "of": 65536, "interval": 0}]
+r = json.load(open(sys.argv[3]))
+for name, sampled in ("vec_add", {"blocks": 18, "of": 65536, "interval": 0}), ("transpose_naive", {"blocks": 48, "of": 1024, "interval": 0}):
+    entries = [e for e in r["points"] + r["not_plotted"] if e["name"] == name]
+    assert entries and all(e["sampled"] == sampled for e in entries), entries
 P
     grep -q 'Of 4 kernels a part of the blocks ran' "$scratch/r.svg" || return 1
     "$W" export --format pprof -o "$scratch/s.pb.gz" && gunzip -c <"$scratch/s.pb.gz" | grep -aq '18 of 65536' || return 1

@@ -15,12 +15,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static uint64_t params[4096];
     char error[WS_MODEL_ERROR_BYTES];
     struct ws_model *model = NULL;
+    struct ws_model_texture plane = {
+        .pitch = 64, .size = {16, 32, 0}, .channels = 2, .channel_bytes = 2, .as_float = true};
     uint64_t buffer;
     if (ws_model_new((const char *)data, size, &model, error) != 0)
         return 0;
     if (ws_model_alloc(model, 65536, &buffer) == 0)
         for (size_t k = 0; k < 4096; k++)
             params[k] = buffer;
+    /* Kernels of textures take the object first; what it is follows from the size, so that all of it is met. */
+    plane.at = buffer;
+    plane.is_surface = size % 4 == 1;
+    plane.filters = plane.is_normalized = size % 8 >= 4;
+    plane.address_mode[0] = plane.address_mode[1] = (uint8_t)(size / 8 % 4);
+    if (size % 4 != 0)
+        (void)ws_model_texture_new(model, &plane, &params[0]);
     for (uint32_t k = 0; k < 8 && ws_model_kernel_name(model, k); k++) {
         struct ws_model_launch launch = {.kernel = k, .grid = {2, 1, 1}, .block = {48, 1, 1}};
         struct ws_model_result result;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mistakes.cu: one planted mistake, by name: deref past freed twice kind leak launch kernel assert stack refused. What the runtime answers
+ * mistakes.cu: one planted mistake, by name: deref past freed twice kind leak launch kernel assert stack refused
+ * array rows filter texture. What the runtime answers
  * is printed; what the model says about it is the test's business. */
 #include "program.h"
 
@@ -36,6 +37,37 @@ __global__ void measured(int *x)
     asm volatile("mov.u32 %0, %%pm0;" : "=r"(x[0]));
 }
 
+__global__ void fetch(int *x, cudaTextureObject_t t)
+{
+    x[0] = tex1D<int>(t, 3.0f);
+}
+
+/* Arrays and textures: freed twice, copied past its rows, filtered as integers, used after its array is gone. */
+static cudaError_t textures(const char *what, int *x, const int *host)
+{
+    cudaArray_t array;
+    cudaTextureObject_t t = 0;
+    cudaResourceDesc resource = {};
+    cudaTextureDesc texture = {};
+    cudaChannelFormatDesc desc = cudaCreateChannelDesc<int>();
+    OK(cudaMallocArray(&array, &desc, 32));
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = array;
+    texture.filterMode = strcmp(what, "filter") == 0 ? cudaFilterModeLinear : cudaFilterModePoint;
+    cudaError_t code = cudaCreateTextureObject(&t, &resource, &texture, nullptr);
+    if (strcmp(what, "rows") == 0)
+        code = cudaMemcpy2DToArray(array, 0, 0, host, 128, 128, 2, cudaMemcpyHostToDevice);
+    OK(cudaFreeArray(array));
+    if (strcmp(what, "array") == 0)
+        code = cudaFreeArray(array);
+    if (strcmp(what, "texture") == 0) {
+        fetch<<<1, 1>>>(x, t);
+        code = cudaDeviceSynchronize();
+    }
+    (void)cudaDestroyTextureObject(t);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -61,6 +93,8 @@ int main(int argc, char **argv)
         return printf("0\n") < 0;
     } else if (strcmp(what, "launch") == 0) {
         write<<<1, 2048>>>(x, 0); /* nobody asks whether it ran */
+    } else if (strcmp(what, "array") == 0 || strcmp(what, "rows") == 0 || strcmp(what, "filter") == 0 || strcmp(what, "texture") == 0) {
+        code = textures(what, x, host);
     } else if (strcmp(what, "kernel") == 0) {
         write<<<1, 1>>>(x, 40);
         code = cudaDeviceSynchronize();
