@@ -9,6 +9,8 @@
 //   devices N      a thread a device, N launches in its primary context and N in a context of its own
 //   phases N       N times: 50 ms of arithmetic on every SM, 20 ms of rest, 50 sums of two vectors of 2^28 floats in one
 //                  kernel (each sum reads 2^31 bytes and writes 2^30), 20 ms of rest
+//   transpose N    N transposes of 4096 x 4096 floats through shared memory whose column read lies in one bank: launches
+//                  so long that their beginnings and ends do not count among the samples
 //   status N       exits with status N after one launch
 #include <chrono>
 #include <cstdio>
@@ -123,6 +125,29 @@ static void rest()
 {
     CHECK(cudaDeviceSynchronize());
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+__global__ void transpose_long(const float *in, float *out, int n)
+{
+    __shared__ float tile[32][32];
+    int col = blockIdx.x * 32 + threadIdx.x;
+    int row = blockIdx.y * 32 + threadIdx.y;
+    tile[threadIdx.y][threadIdx.x] = in[row * n + col];
+    __syncthreads();
+    col = blockIdx.y * 32 + threadIdx.x;
+    row = blockIdx.x * 32 + threadIdx.y;
+    out[row * n + col] = tile[threadIdx.x][threadIdx.y]; // conflicts
+}
+
+static int transpose(int n)
+{
+    const int side = 4096;
+    const size_t bytes = sizeof(float) * side * side;
+    float *in = fresh(bytes), *out = fresh(bytes);
+    for (int i = 0; i < n; i++)
+        transpose_long<<<dim3(side / 32, side / 32), dim3(32, 32)>>>(in, out, side);
+    CHECK(cudaGetLastError());
+    return finish("transpose", out);
 }
 
 static int phases(int n)
@@ -258,10 +283,12 @@ int main(int argc, char **argv)
         return devices(n);
     if (!std::strcmp(what, "phases"))
         return phases(n);
+    if (!std::strcmp(what, "transpose"))
+        return transpose(n);
     if (!std::strcmp(what, "status")) {
         launches(1);
         return n;
     }
-    std::fprintf(stderr, "usage: cases launches N | big GB [N] | hog GB MS | graph N | streams N | devices N | phases N | status N\n");
+    std::fprintf(stderr, "usage: cases launches N | big GB [N] | hog GB MS | graph N | streams N | devices N | phases N | transpose N | status N\n");
     return 2;
 }
