@@ -15,6 +15,8 @@
 #define ROTATE_NS 24000000.0
 /* The first profiled launch of a process took 135 to 190 ms more than the later ones there, either way. */
 #define FIRST_NS 170000000.0
+/* To disable and enable the profiler: 15 ms, and then it is the first again. */
+#define RENEW_NS (15000000.0 + FIRST_NS)
 /* A new measurement counts for a quarter; one odd launch changes the scale by no more than this. */
 #define LEARN 0.25
 #define SCALE_LEAST 0.02
@@ -100,23 +102,33 @@ static double scale_of(const struct ws_budget *budget, enum ws_mode mode)
     return other > 0 ? other : 1;
 }
 
+/* What the state of its context adds to a launch. */
+static double state_ns(enum ws_mode mode, const struct ws_risk *risk)
+{
+    if (risk->is_first)
+        return FIRST_NS;
+    return mode == WS_MODE_REPLAY && risk->is_midway ? RENEW_NS : 0;
+}
+
 int64_t ws_budget_predict(const struct ws_budget *budget, enum ws_mode mode, const struct ws_risk *risk)
 {
     double ns;
     if (mode == WS_MODE_NONE)
         return 0;
     ns = fixed_ns(mode, risk->passes) * scale_of(budget, mode) + launch_part_ns(mode, risk) +
-         memory_part_ns(mode, risk) * memory_scale(budget) + (risk->is_first ? FIRST_NS : 0);
+         memory_part_ns(mode, risk) * memory_scale(budget) + state_ns(mode, risk);
     return ns < NS_MOST ? (int64_t)ns : INT64_MAX / 4;
 }
 
 enum ws_mode ws_budget_decide(const struct ws_budget *budget, const struct ws_risk *risk, enum ws_mode_reason *why)
 {
-    /* What each adds: the launch itself runs in any case, and one of the two is the first. */
+    /* What each adds for itself: the launch runs in any case, and what the context needs first serves the next ones
+     * too. */
     double launch = (double)risk->launch_ns;
-    double first = risk->is_first ? FIRST_NS : 0;
-    double rotation = ((double)ws_budget_predict(budget, WS_MODE_ROTATE, risk) - first - launch) * risk->passes;
-    double replay = (double)ws_budget_predict(budget, WS_MODE_REPLAY, risk) - first - launch;
+    double rotation =
+        ((double)ws_budget_predict(budget, WS_MODE_ROTATE, risk) - state_ns(WS_MODE_ROTATE, risk) - launch) *
+        risk->passes;
+    double replay = (double)ws_budget_predict(budget, WS_MODE_REPLAY, risk) - state_ns(WS_MODE_REPLAY, risk) - launch;
     *why = WS_REASON_CHEAP;
     if (risk->is_collective)
         *why = WS_REASON_COLLECTIVE;
@@ -132,6 +144,8 @@ enum ws_mode ws_budget_decide(const struct ws_budget *budget, const struct ws_ri
         *why = WS_REASON_MEMORY;
     else if (replay > fmax(rotation, CHEAP_NS))
         *why = launch * risk->passes > replay / 2 ? WS_REASON_LONG : WS_REASON_FOOTPRINT;
+    else if (risk->is_midway && risk->is_rotating)
+        *why = WS_REASON_MIDWAY;
     else if (risk->is_failed[WS_MODE_REPLAY])
         *why = WS_REASON_FAILED;
     if (*why == WS_REASON_CHEAP)
@@ -139,7 +153,7 @@ enum ws_mode ws_budget_decide(const struct ws_budget *budget, const struct ws_ri
     if (!risk->is_failed[WS_MODE_ROTATE])
         return WS_MODE_ROTATE;
     /* Rotation gives nothing any more. Dear is better than nothing; unsafe is not. */
-    if (*why == WS_REASON_LONG || *why == WS_REASON_FOOTPRINT) {
+    if (*why == WS_REASON_LONG || *why == WS_REASON_FOOTPRINT || *why == WS_REASON_MIDWAY) {
         *why = WS_REASON_FAILED;
         return WS_MODE_REPLAY;
     }
@@ -217,7 +231,7 @@ void ws_budget_settle(struct ws_budget *budget, enum ws_mode mode, const struct 
     ws_budget_release(budget, predicted_ns);
     ws_budget_spend(budget, measured_ns);
     budget->profiled++;
-    if (mode == WS_MODE_NONE || risk->is_first) /* the first says nothing of the next */
+    if (mode == WS_MODE_NONE || state_ns(mode, risk) > 0) /* the first says nothing of the next */
         return;
     /* One launch teaches the larger of the two parts. */
     rest = (double)measured_ns - launch_part_ns(mode, risk);

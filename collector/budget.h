@@ -5,7 +5,7 @@
  * The estimate of one profiled launch:
  *   rotation  a fixed part + the launch
  *   replay    a fixed part + passes x the launch + (passes + 1) x footprint / WS_BUDGET_SAVE_RATE
- *   either    what CUPTI spends on the first of a context, besides
+ *   either    what CUPTI spends on the first of a context, besides; a replay after rotation has that again
  * The fixed parts start at what was measured on an H200 and follow what this process measures. The footprint is an
  * upper bound: CUPTI saves what the kernel may write, we know only what the program holds. */
 #ifndef WS_COLLECTOR_BUDGET_H
@@ -34,7 +34,9 @@ enum ws_mode { WS_MODE_REPLAY, WS_MODE_ROTATE, WS_MODE_NONE, WS_MODE_COUNT };
     X(WS_REASON_UNKNOWN, 7, "memory-unknown", "the driver does not say how much memory is in use")              \
     X(WS_REASON_BUDGET, 8, "budget", "--budget or --max-overhead left no room for it")                          \
     X(WS_REASON_PEERS, 9, "peers", "several GPUs and collectives in one process: a wait for one may never end") \
-    X(WS_REASON_FAILED, 10, "failed", "the other way of counting stopped giving values in this process")
+    X(WS_REASON_FAILED, 10, "failed", "the other way of counting stopped giving values in this process")        \
+    X(WS_REASON_MIDWAY, 11, "midway",                                                                           \
+      "others are being rotated: a replay would start CUPTI's profiler and their passes anew")
 
 enum ws_mode_reason {
 #define WS_REASON_ENUM(sym, num, code, text) sym = (num),
@@ -49,8 +51,10 @@ struct ws_risk {
     int64_t launch_ns;        /* of a launch like it, 0 = not known */
     uint64_t footprint_bytes; /* in use on its GPU at most */
     uint64_t free_bytes;
-    bool has_memory; /* the two above are known */
-    bool is_first;   /* none was profiled in its context yet */
+    bool has_memory;  /* the two above are known */
+    bool is_first;    /* none was profiled in its context yet */
+    bool is_midway;   /* rotation has left its context such that a replay starts CUPTI's profiler anew */
+    bool is_rotating; /* and it had better not: others rotate there now, or that was done often enough */
     bool is_collective, is_cooperative;
     bool has_peers;                /* collectives were seen, and this process uses several GPUs */
     bool is_failed[WS_MODE_COUNT]; /* this way of counting has stopped working */

@@ -13,8 +13,11 @@
  * The kernel trace is off for that one launch (see activity.h): it has no activity record.
  *
  * --replay-mode auto mixes both over one config image: the mode is a parameter of SetConfig, which comes before every
- * Start anyway. What a replay does to CUPTI's pass counter is not documented, so the pass is then read off the values
- * (passes.h), and a mode whose values stop being valid is not used again.
+ * Start anyway. What an H200 with CUPTI 13.0 does then: a replay takes the passes from the counter's present one to the
+ * last and leaves it at 0, so one that is to have them all begins at 0; and where the first session since Enable was
+ * one of rotation, the first launch to be replayed crashes inside CUPTI. In both cases the profiler is disabled and
+ * enabled anew before the replay (renew_profiler(): 165 ms, and the passes begin anew), or the kernel is rotated, too:
+ * must_renew(), is_rotating(). A mode whose values stop being valid is not used again.
  *
  * Locks: `gate` is entered by every launch that is not profiled and closed by the one that is, from its enter to its
  * exit callback: a foreign launch inside a range would be a second range. `lock` guards the context table, the
@@ -27,7 +30,6 @@
 #include "../analyzer/value.h"
 #include "activity.h"
 #include "gate.h"
-#include "passes.h"
 #include "perf_library.h"
 #include "plan.h"
 #include "select.h"
@@ -51,11 +53,13 @@
 #define RANGES 1 /* see above */
 #define STREAM_UNKNOWN 0xffffffffu
 #define PASS_NONE 0xffffffffu
-#define EMPTY_MAX 2         /* sessions without one valid value after which a mode is given up */
-#define IDLE_STEPS 20       /* x 5 ms that a flush waits for a profiled launch to end */
-#define BUSY_MS 2000        /* a launch waits so long for those under way to return; after */
-#define BUSY_MAX 3          /* such times in a row none is counted any more */
-#define LATE_PREDICTIONS 10 /* a launch is late after that many times its predicted cost, at least */
+#define RENEWALS_MAX 8         /* times that a context's profiler is started anew for a replay */
+#define ROTATING_NS 1000000000 /* a round of rotation is under way when its last launch is no older */
+#define EMPTY_MAX 2            /* sessions without one valid value after which a mode is given up */
+#define IDLE_STEPS 20          /* x 5 ms that a flush waits for a profiled launch to end */
+#define BUSY_MS 2000           /* a launch waits so long for those under way to return; after */
+#define BUSY_MAX 3             /* such times in a row none is counted any more */
+#define LATE_PREDICTIONS 10    /* a launch is late after that many times its predicted cost, at least */
 
 /* Marks left in correlationData between enter and exit. Numbers that nobody leaves by chance: where callbacks are
  * switched on while launches are under way, an exit may be told whose enter was not. */
@@ -89,10 +93,12 @@ struct context {
     CUpti_RangeProfiler_Object *profiler;
     uint8_t *image;
     size_t image_size;
-    uint32_t pass;           /* rotation alone: which pass the next Start serves */
-    struct ws_passes passes; /* rotation and replay mixed */
+    uint32_t pass; /* the one that the next Start serves, or begins with */
     bool is_ready;
-    bool is_used; /* a launch was profiled here */
+    bool is_used;       /* a launch was profiled since the profiler was enabled */
+    bool is_replayable; /* and the first was replayed */
+    int64_t rotated_ns; /* when the last launch was rotated */
+    unsigned renewals;
 };
 
 /* The launch being profiled; who closed the gate owns it. */
@@ -572,6 +578,44 @@ static bool enable_profiler(struct context *c)
     return c->image != NULL;
 }
 
+/* Whether a replay would crash or have some of its passes only (see above). */
+static bool must_renew(const struct context *c)
+{
+    return c->is_used && (!c->is_replayable || c->pass != 0);
+}
+
+/* Whether must_renew() is no reason to do so: the passes would begin anew, too, and the last ones never come. */
+static bool is_rotating(const struct context *c)
+{
+    return c->renewals >= RENEWALS_MAX || (c->pass != 0 && ws_steady_ns() - c->rotated_ns < ROTATING_NS);
+}
+
+static void free_profiler(struct context *c)
+{
+    CUpti_RangeProfiler_Disable_Params p = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE,
+                                            .pRangeProfilerObject = c->profiler};
+    if (c->profiler)
+        (void)ws_cupti.cuptiRangeProfilerDisable(&p);
+    if (c->image)
+        munmap(c->image, c->image_size);
+    c->profiler = NULL;
+    c->image = NULL;
+}
+
+static bool renew_profiler(struct context *c)
+{
+    bool is_ready;
+    free_profiler(c);
+    is_ready = enable_profiler(c);
+    pthread_mutex_lock(&counters.lock); /* choose() reads them in other threads */
+    c->is_ready = is_ready;
+    c->is_used = false;
+    c->pass = 0;
+    c->renewals++;
+    pthread_mutex_unlock(&counters.lock);
+    return is_ready;
+}
+
 void ws_counters_context_created(CUcontext context, CUdevice device)
 {
     struct context *c = NULL;
@@ -591,8 +635,6 @@ void ws_counters_context_created(CUcontext context, CUdevice device)
         if (ws_counters_initialize())
             c->chip = chip_of(context, device);
         c->is_ready = c->chip && enable_profiler(c);
-        if (c->chip)
-            c->passes.count = c->chip->passes;
     }
     if (device >= 0 && device < 64)
         counters.devices |= UINT64_C(1) << device;
@@ -604,12 +646,7 @@ void ws_counters_context_created(CUcontext context, CUdevice device)
 /* Gate and lock are held. */
 static void forget_context(struct context *c)
 {
-    CUpti_RangeProfiler_Disable_Params p = {.structSize = CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE,
-                                            .pRangeProfilerObject = c->profiler};
-    if (c->profiler)
-        (void)ws_cupti.cuptiRangeProfilerDisable(&p);
-    if (c->image)
-        munmap(c->image, c->image_size);
+    free_profiler(c);
     *c = (struct context){.handle = NULL};
 }
 
@@ -786,11 +823,9 @@ static bool stop_range(struct context *c, uint32_t *pass)
         return false; /* given up meanwhile: others have launched into the range */
     if (r != CUPTI_SUCCESS)
         return fail_start(c, "cuptiRangeProfilerStop", r);
-    if (is_rotating) {
-        pthread_mutex_lock(&counters.lock); /* choose() reads it in other threads */
-        c->pass = stop.isAllPassSubmitted ? 0 : (c->pass + 1) % c->chip->passes;
-        pthread_mutex_unlock(&counters.lock);
-    }
+    pthread_mutex_lock(&counters.lock); /* choose() reads it in other threads */
+    c->pass = stop.isAllPassSubmitted ? 0 : (uint32_t)stop.passIndex % c->chip->passes;
+    pthread_mutex_unlock(&counters.lock);
     r = ws_cupti.cuptiRangeProfilerDecodeData(&decode);
     if (r != CUPTI_SUCCESS)
         return fail_start(c, "cuptiRangeProfilerDecodeData", r);
@@ -926,11 +961,7 @@ static bool choose(const CUpti_CallbackData *data, const struct ws_launch_call *
     bool is_chosen;
     memcpy(key.grid, call->grid, sizeof key.grid);
     memcpy(key.block, call->block, sizeof key.block);
-    s = ws_select_next(&counters.select, &key,
-                       !c          ? 0
-                       : is_auto() ? ws_passes_next(&c->passes)
-                                   : c->pass,
-                       now_ns, &is_chosen, &ordinal);
+    s = ws_select_next(&counters.select, &key, c ? c->pass : 0, now_ns, &is_chosen, &ordinal);
     if (!s) {
         ws_spool_status_now("signatures-many", 1, "Narrow with --kernel-name.",
                             "more than %u distinct launches: later ones get no counters", WS_SELECT_SLOTS / 2);
@@ -940,12 +971,15 @@ static bool choose(const CUpti_CallbackData *data, const struct ws_launch_call *
     if (!is_chosen)
         return false;
     if (c)
-        *wanted = (struct profile){
-            .context = c,
-            .signature = s,
-            .call = *call,
-            .risk = {.is_collective = s->is_collective, .passes = c->chip->passes, .is_first = !c->is_used},
-            .ordinal = ordinal};
+        *wanted = (struct profile){.context = c,
+                                   .signature = s,
+                                   .call = *call,
+                                   .risk = {.is_collective = s->is_collective,
+                                            .passes = c->chip->passes,
+                                            .is_first = !c->is_used,
+                                            .is_midway = must_renew(c),
+                                            .is_rotating = is_rotating(c)},
+                                   .ordinal = ordinal};
     if (c && may_fit(s, &wanted->risk, now_ns))
         return true;
     ws_select_release(s);
@@ -1154,7 +1188,8 @@ static bool start_session(struct profile *wanted)
     atomic_store(&counters.profiling_thread, pthread_self());
     ws_watch_arm(late_after_ns(wanted));
     relax_capture(&mode);
-    is_started = start_range(wanted->context);
+    is_started = wanted->mode == WS_MODE_ROTATE || !must_renew(wanted->context) || renew_profiler(wanted->context);
+    is_started = is_started && start_range(wanted->context);
     if (atomic_load(&counters.is_off) && is_started) {
         finish_late(wanted);
         is_started = false;
@@ -1215,19 +1250,13 @@ static void enter_launch(const CUpti_CallbackData *data, const struct ws_launch_
     release(&wanted);
 }
 
-/* FNV-1a over which sums are valid; *valid counts all values that are. */
-static uint64_t hash_of_sums(const struct chip *chip, size_t *valid)
+/* Whether any value of the session is valid. */
+static bool has_values(const struct chip *chip)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    *valid = 0;
-    for (size_t i = 0; i < chip->count; i++) {
-        size_t n = strlen(chip->names[i]);
-        bool is_valid = isfinite(counters.values[i]) != 0;
-        *valid += is_valid;
-        if (n > 4 && strcmp(chip->names[i] + n - 4, ".sum") == 0)
-            h = (h ^ is_valid) * UINT64_C(0x100000001b3);
-    }
-    return h;
+    for (size_t i = 0; i < chip->count; i++)
+        if (isfinite(counters.values[i]))
+            return true;
+    return false;
 }
 
 /* A mode that gives nothing but NaN, twice in a row, is over. Under `lock`. */
@@ -1242,21 +1271,16 @@ static void note_empty(enum ws_mode mode, bool is_empty)
                         mode == WS_MODE_ROTATE ? "rotation" : "replay");
 }
 
-/* Which pass was served; false: no value of it is valid. `pass` comes with CUPTI's own turn. */
-static bool take_pass(struct profile *p, uint32_t *pass)
+/* False: no value is valid, and another launch is to serve the pass. */
+static bool take_values(const struct profile *p)
 {
-    size_t valid;
-    uint64_t sums = hash_of_sums(p->context->chip, &valid);
+    bool is_good = has_values(p->context->chip);
     if (!is_auto())
         return true;
     pthread_mutex_lock(&counters.lock);
-    note_empty(p->mode, valid == 0);
-    if (p->mode != WS_MODE_ROTATE)
-        ws_passes_interrupted(&p->context->passes);
-    else if (valid > 0)
-        *pass = ws_passes_served(&p->context->passes, sums);
+    note_empty(p->mode, !is_good);
     pthread_mutex_unlock(&counters.lock);
-    return valid > 0 || p->mode != WS_MODE_ROTATE;
+    return is_good || p->mode != WS_MODE_ROTATE;
 }
 
 static void tell_budget(void)
@@ -1280,7 +1304,11 @@ static void close_books(struct profile *p, bool is_good, uint32_t pass)
     int64_t cost = ws_steady_ns() - p->steady_ns;
     pthread_mutex_lock(&counters.lock);
     ws_budget_settle(&counters.budget, p->mode, &p->risk, p->predicted_ns, cost);
+    p->context->is_replayable =
+        p->context->is_used ? p->context->is_replayable : p->mode == WS_MODE_REPLAY && (is_good || !is_auto());
     p->context->is_used = true;
+    if (p->mode == WS_MODE_ROTATE)
+        p->context->rotated_ns = ws_steady_ns();
     counters.predicted_ns += p->predicted_ns;
     if (is_good || !is_auto() || counters.is_failed[WS_MODE_ROTATE])
         ws_select_done(&counters.select, p->signature, pass);
@@ -1309,7 +1337,7 @@ static void exit_profiled(const CUpti_CallbackData *data)
     }
     if (data->functionReturnValue && *(const CUresult *)data->functionReturnValue != CUDA_SUCCESS)
         is_good = false; /* the program's own launch failed: its counters mean nothing */
-    is_good = is_good && !is_late && evaluate(p->context) && take_pass(p, &pass);
+    is_good = is_good && !is_late && evaluate(p->context) && take_values(p);
     if (p->mode != WS_MODE_ROTATE && !is_late)
         ws_activity_flush_replayed();
     if (is_good)

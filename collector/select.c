@@ -5,7 +5,6 @@
 
 #include "../analyzer/err.h"
 #include "../analyzer/name_hash.h"
-#include "passes.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -154,7 +153,7 @@ static uint64_t all_passes(const struct ws_select *select)
  * advances only with profiled launches and everybody might be waiting. */
 static bool is_rotation_due(const struct ws_select *select, struct ws_signature *s, uint32_t pass)
 {
-    if (pass == WS_PASS_UNKNOWN || !(s->pass_mask >> pass & 1))
+    if (!(s->pass_mask >> pass & 1))
         return true;
     if (select->every == 0 && s->is_complete)
         return false;

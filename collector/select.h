@@ -68,7 +68,7 @@ struct ws_launch_key {
  * `text` must live as long as the select. -WS_ESYNTAX for a bad expression. */
 int ws_select_filter(struct ws_select *select, const char *text, enum ws_name_base base);
 
-/* Account for one launch and decide. `pass` is the counter's present pass (rotate), or WS_PASS_UNKNOWN, else 0; now_ns
+/* Account for one launch and decide. `pass` is the counter's present pass (rotate), else 0; now_ns
  * is what not_before_ns is held against.
  * *ordinal = launches of this signature before. NULL = no room for a new signature.
  * *profile tells whether to profile: then the signature is claimed until ws_select_done() says that

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * fake_cupti.c: a libcupti.so.13 over the fake driver: every call of collector/cupti_api.def, with the habits
- * that were measured on a GPU (pass counter of UserReplay, NaN outside the pass, start 0 of a replayed
- * kernel, error 15 without libnvperf_host, one subscriber), and with checks of the order of calls.
- * Switches, read from the environment when needed:
+ * that were measured on a GPU (pass counter of UserReplay, NaN outside the pass, a crash of KernelReplay where the
+ * first session since Enable was one of UserReplay, start 0 of a replayed kernel, error 15 without libnvperf_host, one
+ * subscriber), and with checks of the order of calls. Switches, read from the environment when needed:
  *   FAKE_CUPTI_LOG=FILE        one line per violation ("violation: …") and, at exit, one per call ("count NAME N")
  *   FAKE_CUPTI_FAIL=CALL:CODE[:NTH],…   that call answers CODE, always or only the NTH time
  *   FAKE_CUPTI_DELAY=CALL:MS[:NTH],…    that call first sleeps, always or only the NTH time
- *   FAKE_CUPTI_REPLAY_PASS=keep|advance|reset   what a KernelReplay session does to the pass counter of UserReplay:
- *                                       nobody has measured it, so a collector must be right with each of them
  *   FAKE_CUPTI_MIX=spoil                after a KernelReplay session every value of UserReplay is NaN
  *   FAKE_CUPTI_VARY=METRIC,…            these metrics are twice as high in ranges 5 to 8, 13 to 16, …
  *   FAKE_CUPTI_NAN=METRIC,…             these metrics read NaN
@@ -879,7 +877,8 @@ CUptiResult CUPTIAPI cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumO
 struct data {
     uint32_t magic, range_max, range_count, passes;
     size_t size;
-    uint32_t pass; /* whose metrics are valid; ALL_PASSES after a replay */
+    uint32_t pass; /* whose metrics are valid; ALL_PASSES after a replay, and then those of `from` and later */
+    uint32_t from;
     uint32_t session;
     bool is_spoilt;
     bool is_patched; /* a launch that ran once was traced as well: its SASS counts read 0 */
@@ -895,10 +894,10 @@ struct CUpti_RangeProfiler_Object {
     const struct config *config;
     struct data *data;
     CUpti_ProfilerReplayMode mode;
-    uint32_t pass; /* of UserReplay: advances at every Stop */
-    bool was_replayed;
+    uint32_t pass; /* UserReplay advances it at every Stop, KernelReplay begins with it and leaves 0 */
+    bool was_replayed, was_rotated_first;
     uint32_t session;
-    uint32_t served_pass;
+    uint32_t served_pass, served_from;
     size_t range_max;
     uint32_t range_count, dropped;
     bool is_patched;
@@ -1052,7 +1051,13 @@ CUptiResult CUPTIAPI cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *p
         REFUSE(CUPTI_ERROR_INVALID_OPERATION, "Start without SetConfig");
     if (o->is_started)
         REFUSE(CUPTI_ERROR_INVALID_OPERATION, "Start twice");
+    if (o->mode == CUPTI_KernelReplay && o->was_rotated_first) {
+        note("violation: KernelReplay after a first session of UserReplay: CUPTI crashes in the launch");
+        abort();
+    }
     pthread_mutex_lock(&profiler_lock);
+    if (o->session == 0)
+        o->was_rotated_first = o->mode == CUPTI_UserReplay;
     o->is_started = true;
     o->is_stopped = false;
     o->range_count = o->dropped = 0;
@@ -1077,11 +1082,8 @@ CUptiResult CUPTIAPI cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p)
     o->served_pass = ALL_PASSES;
     o->session++;
     if (o->mode == CUPTI_KernelReplay) {
-        const char *habit = getenv("FAKE_CUPTI_REPLAY_PASS");
-        if (habit && strcmp(habit, "advance") == 0)
-            o->pass = (o->pass + 1) % o->config->passes;
-        else if (habit && strcmp(habit, "reset") == 0)
-            o->pass = 0;
+        o->served_from = o->pass;
+        o->pass = 0;
         o->was_replayed = true;
     } else {
         /* One counter for the whole life of the object: what SetConfig said is ignored. */
@@ -1109,6 +1111,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData
     d->range_count = o->range_count < d->range_max ? o->range_count : d->range_max;
     memcpy(d->range, o->range, d->range_count * sizeof d->range[0]);
     d->pass = o->served_pass;
+    d->from = o->served_from;
     d->session = o->session;
     if (o->was_replayed && o->mode == CUPTI_UserReplay && getenv("FAKE_CUPTI_MIX"))
         d->is_spoilt = true;
@@ -1141,7 +1144,7 @@ static bool is_in_pass(const struct data *d, const char *metric)
     const char *at = d->config->names;
     for (uint32_t i = 0; i < d->config->metric_count; i++, at += strlen(at) + 1)
         if (strcmp(at, metric) == 0)
-            return d->pass == ALL_PASSES || i % d->passes == d->pass;
+            return d->pass == ALL_PASSES ? i % d->passes >= d->from : i % d->passes == d->pass;
     note("violation: value wanted of a metric that was not configured: %s", metric);
     return false;
 }

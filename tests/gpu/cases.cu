@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // cases.cu: programs whose overhead and safety are measured on a GPU by run.sh; no known answers here
 // (those are kernels/). Each prints a checksum, so that output with and without WarpSight can be compared.
-//   launches N     N launches of one small kernel, a copy back at the end
+//   launches N     N launches of one small kernel, a copy back at the end; TORCH_LOOP_TIME=FILE: seconds of the loop
 //   big GB [N]     one launch, or N, over a buffer of GB 2^30 bytes
 //   hog GB MS      holds GB 2^30 bytes for MS milliseconds, frees them for as long, and so on until it is killed
 //   graph N        a captured graph of 10 nodes, launched N times
@@ -64,12 +64,25 @@ static int finish(const char *name, const float *x)
     return 0;
 }
 
+static void tell_time(std::chrono::steady_clock::time_point from)
+{
+    const char *path = std::getenv("TORCH_LOOP_TIME");
+    FILE *f = path ? std::fopen(path, "w") : nullptr;
+    if (f) {
+        std::fprintf(f, "%.6f\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
+        std::fclose(f);
+    }
+}
+
 static int launches(int n)
 {
     float *x = fresh(1 << 20);
+    auto from = std::chrono::steady_clock::now();
     for (int i = 0; i < n; i++)
         step<<<(1 << 18) / 256, 256>>>(x, 1 << 18);
     CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+    tell_time(from);
     return finish("launches", x);
 }
 

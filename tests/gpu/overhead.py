@@ -3,7 +3,7 @@
 # overhead.py: programs with and without us, in turn: wall time of the whole process, and of the loop where the program
 # tells it.
 #   overhead.py table BUNDLE SECONDS ROUNDS     the table of modes by programs as markdown, within so many seconds
-#   overhead.py pair BUNDLE ROUNDS "OPTIONS" PROGRAM…   one line: plain s, with us s, ratio, and what the report says of the cost
+#   overhead.py pair BUNDLE ROUNDS "OPTIONS" PROGRAM…   plain, traced and with OPTIONS: one line of JSON, with what the report says of the cost
 # A cell that the time did not suffice for says so. Start-up is in the wall times: the longer a run the smaller its part.
 import json
 import os
@@ -123,23 +123,24 @@ def table(bundle, seconds, rounds):
 
 
 def pair(bundle, rounds, options, program):
-    ratios, loops, plain = [], [], []
+    """The program plain, traced, and with OPTIONS, in turn. Medians; "trace" and "loop" are of the program's own loop."""
+    walls, loops, names = {}, {}, ("plain", "trace", "with")
     with tempfile.TemporaryDirectory() as scratch:
         environment = environment_in(scratch)
-        for _ in range(rounds):
-            done, wall, loop = run(program, scratch, environment)
-            ours, wall_us, loop_us = run(with_us(bundle, options, program, scratch), scratch, environment)
-            if done.returncode != 0 or ours.returncode != done.returncode:
-                print(f"status {done.returncode} and {ours.returncode}: {ours.stderr.decode(errors='replace')[-300:]}")
+        for name in names * rounds:
+            command = program if name == "plain" else with_us(bundle, "--set trace" if name == "trace" else options, program, scratch)
+            done, wall, loop = run(command, scratch, environment)
+            if done.returncode != 0:
+                print(f"{name}: status {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}")
                 return 1
-            plain.append(wall)
-            ratios.append(wall_us / wall)
-            if loop and loop_us:
-                loops.append(loop_us / loop)
+            walls.setdefault(name, []).append(wall)
+            loops.setdefault(name, []).append(loop or 0)
         report = subprocess.run([os.path.join(bundle, "warpsight"), "report", "--json"], env=environment, capture_output=True, check=False)
         counting = json.loads(report.stdout)["counting"]
-    answer = {"plain": statistics.median(plain), "ratio": statistics.median(ratios), "added": statistics.median(plain) * (statistics.median(ratios) - 1),
-              "loop": statistics.median(loops) if loops else None, "counting": counting}
+    wall, loop = ({name: statistics.median(v) for name, v in times.items()} for times in (walls, loops))
+    answer = {"plain": wall["plain"], "ratio": wall["with"] / wall["plain"], "added": wall["with"] - wall["plain"],
+              "loop": loop["with"] / loop["plain"] if loop["plain"] else None,
+              "trace": loop["trace"] / loop["plain"] if loop["plain"] else None, "counting": counting}
     print(json.dumps(answer))
     return 0
 

@@ -104,6 +104,29 @@ TEST(the_first_of_a_context_decides_nothing)
     }
 }
 
+/* Rotation has left the context such that a replay crashes, or has a part of its passes: it costs a new start first. */
+TEST(a_replay_after_rotation_is_taken_and_one_amid_it_is_not)
+{
+    struct ws_budget b = {.limit_ns = 0};
+    struct ws_risk midway = small(), plain = small();
+    enum ws_mode_reason why;
+    midway.is_midway = true;
+    CHECK(ws_budget_predict(&b, WS_MODE_REPLAY, &midway) > ws_budget_predict(&b, WS_MODE_REPLAY, &plain) + 150 * MS);
+    CHECK_INT(ws_budget_predict(&b, WS_MODE_ROTATE, &midway), ws_budget_predict(&b, WS_MODE_ROTATE, &plain));
+    CHECK_INT(decide(&midway, &why), WS_MODE_REPLAY);
+    CHECK_INT(why, WS_REASON_CHEAP);
+    midway.is_rotating = true;
+    CHECK_INT(decide(&midway, &why), WS_MODE_ROTATE);
+    CHECK_INT(why, WS_REASON_MIDWAY);
+    midway.is_failed[WS_MODE_ROTATE] = true; /* dear is better than nothing */
+    CHECK_INT(decide(&midway, &why), WS_MODE_REPLAY);
+    plain.is_rotating = true;
+    CHECK_INT(decide(&plain, &why), WS_MODE_REPLAY);
+    ws_budget_settle(&b, WS_MODE_REPLAY, &midway, 0, 400 * MS);
+    CHECK_INT(ws_budget_predict(&b, WS_MODE_REPLAY, &plain),
+              ws_budget_predict(&(struct ws_budget){0}, WS_MODE_REPLAY, &plain));
+}
+
 TEST(asking_whether_it_fits_takes_nothing)
 {
     struct ws_budget b = {.limit_ns = 10 * MS};

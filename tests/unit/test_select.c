@@ -4,7 +4,6 @@
 
 #include "analyzer/err.h"
 #include "analyzer/name_hash.h"
-#include "collector/passes.h"
 #include "test.h"
 
 static struct ws_signature table[WS_SELECT_SLOTS];
@@ -202,24 +201,6 @@ TEST(a_round_of_rotation_ends_even_if_a_pass_never_comes)
     for (int i = 0; i < 500; i++)
         hits += offer(&s, "_Z1av", 1, 0);
     CHECK_INT(hits, WS_SELECT_ROUND_MAX(4));
-}
-
-TEST(an_unknown_pass_is_taken_by_whoever_lacks_one)
-{
-    struct ws_select s = fresh();
-    struct ws_launch_key key = {.name = "_Z1av", .grid = {1, 1, 1}, .block = {32, 1, 1}};
-    bool profile;
-    uint64_t ordinal;
-    struct ws_signature *sig;
-    s.first_mode = WS_MODE_ROTATE;
-    s.passes = 2;
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        sig = ws_select_next(&s, &key, WS_PASS_UNKNOWN, 0, &profile, &ordinal);
-        REQUIRE(profile);
-        ws_select_done(&s, sig, pass);
-    }
-    ws_select_next(&s, &key, WS_PASS_UNKNOWN, 0, &profile, &ordinal);
-    CHECK(!profile);
 }
 
 TEST(collectives_are_known_by_their_names)
