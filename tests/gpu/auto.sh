@@ -56,7 +56,7 @@ sweeps() { tell "$work/$1.json" "[($2) for k in r['kernels'] if k['name'] == 'sw
 has "$work/big-auto.json" "[k['counting']['mode'] for k in r['kernels'] if k['name'] == 'sweep'] == ['rotate']"
 check "auto rotates it" $? "$(sweeps big-auto "k['counting']['reason'], k['counting']['footprint_bytes'], round(k['counting']['predicted'], 3)")"
 for mode in auto rotate-8; do
-    has "$work/big-$mode.json" "all(k['metrics'][m]['value'] is not None for k in r['kernels'] if k['name'] == 'sweep' for m in ('gld_sectors', 'elapsed_cycles', 'inst_executed'))"
+    has "$work/big-$mode.json" "any(k['name'] == 'sweep' for k in r['kernels']) and all(k['metrics'][m]['value'] is not None for k in r['kernels'] if k['name'] == 'sweep' for m in ('gld_sectors', 'elapsed_cycles', 'inst_executed'))"
     check "all its counters are there, $mode" $? "$(sweeps "big-$mode" "{m: k['metrics'][m].get('why', k['metrics'][m]['value']) for m in ('gld_sectors', 'elapsed_cycles', 'inst_executed')}")"
 done
 # Of one whole set of counters. The first counted launch costs more by itself; that is in both and drops out.
@@ -92,26 +92,29 @@ pair() {
     local log=$OUT/auto-$1.log title=$2 options=$3 condition=$4
     shift 4
     python3 "$here/overhead.py" pair "$bundle" 1 "$options" "$@" >"$work/pair.json" 2>"$log" && has "$work/pair.json" "$condition"
-    check "$title, $options" $? "$(tell "$work/pair.json" "'plain %.2f s, with us %.2f s more, loop %.3f, traced %.3f; spent %.2f s of which setting up %.2f s, %d launches counted' % (r['plain'], r['added'], r['loop'], r['trace'], r['counting']['spent'], r['counting']['setup'], r['counting']['launches'])" 2>>"$log")"
+    check "$title, $options" $? "$(tell "$work/pair.json" "'plain %.2f s, with us %.2f s more, loop %s, traced %s; spent %.2f s of which setting up %.2f s, %d launches counted' % (r['plain'], r['added'], r['loop'] and round(r['loop'], 3), r['trace'] and round(r['trace'], 3), r['counting']['spent'], r['counting']['setup'], r['counting']['launches'])" 2>>"$log")"
     cat "$work/pair.json" >>"$log"
 }
 pair storm-budget "launch storm" "--budget 2s --every 100" "r['counting']['spent'] <= 2.1 and r['counting']['launches'] > 0" ./gpu-cases launches 400000
 pair storm-overhead "launch storm" "--max-overhead 5% --every 100 --replay-mode rotate" "r['counting']['part'] <= 0.06 or r['counting']['launches'] == 0" ./gpu-cases launches 400000
 # One process, for a few percent of a loop that the host bounds are less than from process to process.
-WS_CTL=$ws ours turns --idle --replay-mode rotate --every 20 --max-overhead 5% -- python3 "$here/torch_loop.py" turns "${WS_TURN:-2500}"
+WS_CTL=$ws ours turns --idle --replay-mode rotate --every 20 --max-overhead 5% -- python3 "$here/torch_loop.py" turns "${WS_TURN:-10000}"
 check "PyTorch loop, one process, --max-overhead 5%" $?
-turns=$(tail -1 "$work/turns.out")
-python3 - "$turns" <<'EOP' >"$work/turns.txt"
+python3 - "$work/turns.out" <<'EOP' >"$work/turns.txt" 2>&1
 import json, sys
-t = json.loads(sys.argv[1])
-plain = sum(t["plain"]) / len(t["plain"])
-trace, counted = t["trace"][0] / plain, t["counted"][0] / plain
-print(f"plain {plain * 1e3:.3f} ms an iteration, least and greatest of three turns {min(t['plain']) / plain:.3f} and {max(t['plain']) / plain:.3f}; traced {trace:.3f}, rotating {counted:.3f}")
-sys.exit(0 if counted <= trace + 0.06 else 1)
+t = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+print(f"{t['iteration'] * 1e3:.3f} ms an iteration; traced {t['traced']:.3f} of plain, every launch looked at {t['watched']:.3f}; setting up and counting {t['spent']:.3f} of the loop")
+sys.exit(0 if t["watched"] - t["traced"] + t["spent"] <= 0.06 else 1)
 EOP
-check "it costs no more than the trace and 5 + 1 %" $? "$(cat "$work/turns.txt")"
-has "$work/turns.json" "r['counting']['launches'] >= 5 and r['counting']['part'] <= 0.06"
-check "and launches were counted" $? "$(tell "$work/turns.json" "r['counting']")"
+check "it costs no more than the trace and 5 + 1 %" $? "$(tail -1 "$work/turns.txt")"
+python3 - "$work/turns.out" "$work/turns.json" <<'EOP' >"$work/turns.txt" 2>&1
+import json, sys
+t, c = json.loads(open(sys.argv[1]).read().splitlines()[-1]), json.load(open(sys.argv[2]))["counting"]
+said = c["spent"] - c["setup"] * (1 - 1 / t["starts"])  # the later starts set counters up, too
+print(f"said {said:.3f} s, seen {t['added']:.3f} s, {c['launches']} launches counted")
+sys.exit(0 if c["launches"] >= 3 and t["added"] <= 1.25 * said + 0.05 else 1)
+EOP
+check "what is said to be spent is what it took" $? "$(tail -1 "$work/turns.txt")"
 
 say
 say "## NCCL"
@@ -122,7 +125,7 @@ nccl() { # nccl TITLE COMMAND…
     timeout 120 "$@" >"$work/plain" 2>"$work/e"
     ours nccl -- "$@" && head -n "$(wc -l <"$work/plain")" "$work/nccl.out" | cmp -s "$work/plain" -
     check "$title completes under auto, output as without" $? "$(tail -1 "$OUT/auto-nccl.log")"
-    has "$work/nccl.json" "any(k['name'].startswith('nccl') and k['profiled_launches'] == 0 for k in r['kernels']) or not any(k['name'].startswith('nccl') for k in r['kernels'])"
+    has "$work/nccl.json" "r['kernels'] and not any(k['name'].startswith('nccl') and k['profiled_launches'] > 0 for k in r['kernels'])"
     check "$title: no collective was counted" $? "$(tell "$work/nccl.json" "[k['name'] for k in r['kernels'] if k['name'].startswith('nccl')]")"
     has "$work/nccl.json" "any(k['profiled_launches'] > 0 and not k['name'].startswith('nccl') for k in r['kernels'])"
     check "$title: compute kernels have counters" $?
@@ -151,7 +154,7 @@ for option in "" --yield; do
     ours "own$option" $option -- python3 "$work/own.py"
     check "torch.profiler under run ${option:-without --yield}: the program ends well" $? "plain: $(head -1 "$work/plain"); here: $(head -1 "$work/own$option.out")"
 done
-head -n 1 "$work/own--yield.out" | cmp -s "$work/plain" -
+grep -q True "$work/plain" && head -n 1 "$work/own--yield.out" | cmp -s "$work/plain" -
 check "--yield: torch.profiler has its GPU events" $?
 has "$work/own--yield.json" "len(r['kernels']) >= 1 and any(w['code'] == 'yielded' for w in r['warnings'])"
 check "--yield: the kernels before it are there, and what was lost is said" $? "$(tell "$work/own--yield.json" "[(k['name'][:40], k['launches']) for k in r['kernels']]")"

@@ -6,9 +6,10 @@
 #            else one
 #   turns    train under `run --idle`, WS_CTL=path of warpsight; one process, since from process to process a loop that the host
 #            bounds differs by more than what is looked for. ITERATIONS with the counters that the run asks for; then turns of
-#            250 without, traced, and with every launch looked at but none counted, 6 times. Prints JSON: "spent", what
-#            counted launches added, as a part of the loop: all time above the turn's median iteration of those iterations
-#            that take twice as long and of the next 5; "traced" and "watched" over plain, medians of the turns
+#            250 without, traced, and with every launch looked at but none counted, 6 times. Prints JSON: "added", seconds that
+#            counting added to the first: all time above its median iteration, of those iterations that take twice as long
+#            and of the next 5 of each; "spent", the same as a part of the loop without it; "traced" and "watched" over plain,
+#            medians of the turns; "starts" of counting, each of which sets counters up
 # Else prints a number that must be the same in every run; TORCH_LOOP_TIME=FILE: seconds of the loop, without its first 20
 # rounds; TORCH_LOOP_PROFILER=1: under torch.profiler, of CUDA alone.
 import contextlib
@@ -96,7 +97,7 @@ def turns(iterations):
             seconds[name] = sum(timed(step, 250)[0])
         for name in rates:
             rates[name].append(2 * seconds[name] / (seconds["plain"] + seconds["again"]))
-    print(json.dumps({"iteration": usual, "spent": added / (total - added), **{name: statistics.median(v) for name, v in rates.items()}}))
+    print(json.dumps({"iteration": usual, "added": added, "spent": added / (total - added), "starts": 1 + len(rates["watched"]), **{name: statistics.median(v) for name, v in rates.items()}}))
 
 
 def main(what, iterations):
