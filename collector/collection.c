@@ -492,7 +492,8 @@ static void follow_timeline(bool is_final)
             ws_timeline_resume();
         collection.is_timeline_paused = is_paused;
     }
-    ws_timeline_tick(is_final);
+    if (is_final)
+        ws_timeline_finish();
 }
 
 static void follow_sampling(bool is_final)

@@ -278,12 +278,19 @@ static void run_at_exit(void)
     (void)ws_state_move(WS_STATE_DRAINING, WS_STATE_OFF);
 }
 
+static void wait_before_fork(void)
+{
+    ws_perf_library_wait();
+    ws_timeline_before_fork();
+}
+
 /* Only flags: the child of a process that uses CUDA must not make one CUPTI call. */
 static void forget_in_child(void)
 {
     ws_state_latch_off();
     ws_perf_library_forget();
     ws_counters_forget();
+    ws_timeline_forget();
     ws_spool_forget();
 }
 
@@ -327,14 +334,14 @@ static void context_created(CUcontext context)
     (void)ws_spool_context(&rec);
     /* While idle no counter is wanted; counters.c meets the context at its first launch after a start. A sampler of the
      * whole GPU is made now, and started when collection is. */
-    if (has_counters || ws_collection_has_timeline()) {
+    if (has_counters) {
         int64_t from = ws_steady_ns();
         ws_perf_library_need();
-        if (has_counters)
-            ws_counters_context_created(context, (CUdevice)device);
-        ws_timeline_context_created(context, (CUdevice)device);
+        ws_counters_context_created(context, (CUdevice)device);
         ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     }
+    if (ws_collection_has_timeline())
+        ws_timeline_context_created((CUdevice)device);
     ws_collection_context_created(context);
 }
 
@@ -522,7 +529,7 @@ int InitializeInjection(void)
     if (!start_spool())
         return 1;
     /* No fork in the middle of a dlopen: the child would inherit the loader's lock. */
-    (void)pthread_atfork(ws_perf_library_wait, NULL, forget_in_child);
+    (void)pthread_atfork(wait_before_fork, NULL, forget_in_child);
     (void)atexit(run_at_exit); /* for programs that never make a context */
     report_complaints();
     bind_driver();

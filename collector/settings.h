@@ -20,6 +20,7 @@ enum ws_setting_type { WS_SETTING_TYPE_TEXT, WS_SETTING_TYPE_INT, WS_SETTING_TYP
 enum ws_name_base { WS_NAME_FUNCTION, WS_NAME_DEMANGLED, WS_NAME_MANGLED };
 enum ws_replay_mode { WS_REPLAY_AUTO, WS_REPLAY_KERNEL, WS_REPLAY_ROTATE, WS_REPLAY_NONE };
 enum ws_stalls_setting { WS_STALLS_COUNTERS, WS_STALLS_PC };
+enum ws_timeline_start_setting { WS_TIMELINE_START_BESIDE, WS_TIMELINE_START_FIRST };
 enum ws_start_setting { WS_START_NOW, WS_START_IDLE, WS_START_API };
 enum ws_log_setting { WS_LOG_OFF, WS_LOG_ERROR, WS_LOG_WARN, WS_LOG_INFO, WS_LOG_DEBUG };
 

@@ -1,30 +1,39 @@
 /* SPDX-License-Identifier: MIT
  * timeline.c: PM sampling. Once a device: counter availability, host object of its chip, metrics in the order of the
  * plan as far as ONE pass serves them (CUPTI refuses more), config image, cuptiPmSamplingEnable, SetConfig, Start. From
- * then on the spool's thread decodes: image initialised, DecodeData, evaluate each completed sample, again while there
- * is more. It makes no call into CUDA, and the program none into us.
+ * then on: image initialised, DecodeData, evaluate each completed sample, again while there is more. A thread of this
+ * file does both; it makes no call into CUDA, and the program none into us. Setting up takes 0.3 to 0.5 s (H200): the
+ * program waits for it only if it is told to (--timeline-start first), and then its own thread does it.
  *
- * Sizes. A sample needs 12 to 25 KB of counter-data image (H200): one image of at most a quarter of the memory bound
- * serves all devices, one after another. The hardware's buffer is filled by the GPU between two decodes; where it
- * runs over, the samples after it are lost: counted, and the sampler is started anew.
+ * Sizes. A sample needs 25 KB of counter-data image, and 38 us of the thread: 22 to decode, 13 to evaluate (H200,
+ * default set). One image of at most a quarter of the memory bound serves all devices, one after another. DecodeData
+ * takes all that the hardware's buffer holds, and what the image does not hold of it is gone without a word from CUPTI:
+ * it shows as a gap between two samples, and is counted. Where a sample takes longer than the interval the sampler is
+ * stopped while it is decoded: bursts, which never run over. The hardware's buffer can only run over where our thread
+ * does not get to it: what it held is lost, counted, and the sampler is made anew.
  * What is kept is bounded, too (WARPSIGHT_TIMELINE_MB): each time half of what was left is used up, twice as many
  * neighbours are merged into one, so that a run of any length ends within its bound.
  *
- * Locks: `lock` guards all; the decode holds it, for TICK_NS at most, and the making of a context waits for it. */
+ * Locks: `timeline.lock` guards the samplers; set-up and decode hold it, the latter for TICK_NS at most. `worker.lock`
+ * guards what the thread is asked for, and nobody calls CUPTI with it. Never the second, then the first. */
 #include "timeline.h"
 
 #include "counters.h"
+#include "perf_library.h"
 #include "spool.h"
 #include "state.h"
 #include "steady.h"
 #include "timeline_plan.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #define DEVICES_MAX 64
 #define ROWS_MAX 2048u    /* of one record: 144 KiB with 16 metrics, a frame holds 256 */
@@ -32,13 +41,15 @@
 #define IMAGE_BYTES_MAX (32u << 20)
 #define TICK_NS 150000000LL  /* a decode gives the activity trace its turn after that */
 #define FINAL_NS 500000000LL /* of the two seconds that the end of a program may be delayed */
-#define REST_NS 200000000LL  /* from decode to decode: each one clears its image */
-#define FAST_NS 100000       /* shorter intervals are decoded at every tick */
-#define HARDWARE_SAMPLE_BYTES                                                               \
-    12288u /* room a sample gets in the hardware's buffer: not documented, taken generously \
-            */
-#define HARDWARE_BYTES_MIN (64u << 20)
-#define HARDWARE_BYTES_MAX (512u << 20) /* NVIDIA's own sample takes that */
+#define REST_MS 200u         /* from decode to decode, if the image holds so much: each one clears it */
+#define FORK_WAIT_MS 1000u
+#define STEP_WAIT_MS 1000u           /* for the call into CUPTI that is under way when the program ends */
+#define STOP_NS 200000               /* samples are that late, or the clocks that far apart */
+#define HARDWARE_SAMPLE_BYTES 16384u /* a sample in the hardware's buffer (H200, default set: 13 to 17 KB) */
+#define HARDWARE_NS 300000000LL      /* what it holds: the sleep of our thread that a busy machine may cause */
+#define HARDWARE_BYTES_MIN (16u << 20)
+#define HARDWARE_BYTES_MAX (64u << 20) /* SetConfig takes 70 ms and 0.4 ms a MiB more (H200) */
+#define COST_SAMPLES_MIN 16            /* of a decode whose time tells what a sample costs */
 
 struct batch {
     int64_t first_ns, last_end_ns;
@@ -49,6 +60,9 @@ struct batch {
 struct sampler {
     CUdevice device;
     bool is_ready, is_running, has_failed;
+    bool by_timer;
+    bool in_bursts; /* it is stopped while it is decoded */
+    bool is_late;   /* the program ended while it was made */
     CUpti_Profiler_Host_Object *host;
     CUpti_PmSampling_Object *object;
     const char *names[WS_TIMELINE_MAX]; /* [count]; text has them */
@@ -59,9 +73,13 @@ struct sampler {
     char keys[WS_TIMELINE_MAX * WS_TIMELINE_NAME_MAX], cupti[WS_TIMELINE_MAX * WS_TIMELINE_NAME_MAX];
     struct ws_host_config config;
     size_t image_size;
+    uint32_t image_samples;
     uint32_t series;
-    int64_t last_end_ns; /* of the last sample, 0 = none */
-    bool has_overflown;  /* and no sample came since */
+    int64_t started_ns;
+    int64_t last_end_ns; /* of the last sample since the start, 0 = none */
+    bool has_overflown;  /* the hardware's buffer, and no sample came since */
+    bool has_lost;       /* samples, and it was not told yet */
+    bool is_fresh;       /* started, and no sample came since */
     struct {
         uint32_t merged; /* samples in it, 0 = empty */
         int64_t start_ns, end_ns;
@@ -79,10 +97,21 @@ static struct {
     uint8_t *image;                        /* shared: one decode at a time */
     size_t image_size;
     uint32_t series;
-    int64_t decoded_at_ns;
+    atomic_uint rest_ms; /* from decode to decode */
+    unsigned rest_max_ms;
     uint64_t written_bytes, left_bytes; /* left: until merge doubles again */
     uint32_t merge;
-} timeline = {.lock = PTHREAD_MUTEX_INITIALIZER, .merge = 1};
+} timeline = {.lock = PTHREAD_MUTEX_INITIALIZER, .merge = 1, .rest_ms = REST_MS, .rest_max_ms = REST_MS};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t wake, idle;
+    bool has_thread, is_busy;
+    bool is_setting_up; /* of what it is busy with */
+    bool is_rested;     /* something is new, the wait is over */
+    atomic_bool is_stopped;
+    uint64_t seen, wanted; /* devices: with a context, without a sampler yet */
+} worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_bool is_on; /* a plan was made */
 
@@ -265,12 +294,12 @@ static uint64_t interval_cycles(CUdevice device)
 
 static size_t hardware_bytes(void)
 {
-    uint64_t bytes = (uint64_t)(1000000000 / timeline.interval_ns) * HARDWARE_SAMPLE_BYTES; /* of a second */
+    uint64_t bytes = (uint64_t)(HARDWARE_NS / timeline.interval_ns) * HARDWARE_SAMPLE_BYTES;
     bytes = bytes < HARDWARE_BYTES_MIN ? HARDWARE_BYTES_MIN : bytes;
     return bytes > HARDWARE_BYTES_MAX ? HARDWARE_BYTES_MAX : (size_t)bytes;
 }
 
-static bool set_config(struct sampler *s, bool by_timer)
+static bool set_config(struct sampler *s)
 {
     CUpti_PmSampling_SetConfig_Params p = {
         .structSize = CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE,
@@ -278,9 +307,9 @@ static bool set_config(struct sampler *s, bool by_timer)
         .configSize = s->config.size,
         .pConfig = s->config.image,
         .hardwareBufferSize = hardware_bytes(),
-        .samplingInterval = by_timer ? (uint64_t)timeline.interval_ns : interval_cycles(s->device),
-        .triggerMode = by_timer ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL
-                                : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL,
+        .samplingInterval = s->by_timer ? (uint64_t)timeline.interval_ns : interval_cycles(s->device),
+        .triggerMode = s->by_timer ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL
+                                   : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL,
         .hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST};
     CUptiResult r = ws_cupti.cuptiPmSamplingSetConfig(&p);
     if (r != CUPTI_SUCCESS)
@@ -303,6 +332,13 @@ static size_t image_bytes(struct sampler *s, uint32_t samples)
     return r == CUPTI_SUCCESS ? p.counterDataSize : 0;
 }
 
+/* Half of the image fills from decode to decode, three quarters in a burst. */
+static void set_rest(const struct sampler *s)
+{
+    int64_t ms = (int64_t)s->image_samples * timeline.interval_ns / 4 * (s->in_bursts ? 3 : 2) / 1000000;
+    atomic_store(&timeline.rest_ms, ms < timeline.rest_max_ms ? (unsigned)ms : timeline.rest_max_ms);
+}
+
 /* As many samples as the image's bound allows: at least sixteen, whatever they take. */
 static bool make_image(struct sampler *s)
 {
@@ -316,6 +352,8 @@ static bool make_image(struct sampler *s)
     }
     if (s->image_size == 0)
         return false;
+    s->image_samples = samples;
+    set_rest(s);
     if (s->image_size > timeline.image_size) {
         if (timeline.image)
             munmap(timeline.image, timeline.image_size);
@@ -345,16 +383,16 @@ static void disable_device(struct sampler *s)
     s->object = NULL;
 }
 
-static void tell_series(struct sampler *s, bool by_timer)
+static void tell_series(struct sampler *s)
 {
     struct ws_rec_pm_series rec = {.series = s->series = ++timeline.series,
                                    .device = (uint32_t)s->device,
                                    .interval_ns = (uint64_t)timeline.interval_ns,
-                                   .trigger = by_timer,
+                                   .trigger = s->by_timer,
                                    .keys = ws_text_of(s->keys),
                                    .cupti = ws_text_of(s->cupti)};
     (void)ws_spool_pm_series(&rec);
-    if (!by_timer)
+    if (!s->by_timer)
         ws_spool_status_now("timeline-clock", 0, "",
                             "this GPU samples by its system clock: the interval is an estimate");
 }
@@ -368,7 +406,11 @@ static bool start_sampler(struct sampler *s)
         ws_counters_complain("cuptiPmSamplingStart", r);
         s->has_failed = true;
     }
-    s->is_running = r == CUPTI_SUCCESS;
+    s->is_running = s->is_fresh = r == CUPTI_SUCCESS;
+    if (!s->has_overflown) { /* else the time before is missing, up to the next sample */
+        s->started_ns = ws_now_ns();
+        s->last_end_ns = 0;
+    }
     return s->is_running;
 }
 
@@ -384,38 +426,33 @@ static void stop_sampler(struct sampler *s)
     s->is_running = false;
 }
 
+/* The program has not ended meanwhile. */
+static bool goes_on(void)
+{
+    return !atomic_load(&worker.is_stopped);
+}
+
 /* Under `lock`. */
 static void make_sampler(CUdevice device)
 {
     struct sampler *s = map_bytes(sizeof *s);
     char chip[32];
-    bool by_timer;
     if (!s)
         return;
     timeline.samplers[device] = s;
     s->device = device;
     ws_counters_chip_name(device, chip, sizeof chip);
-    by_timer = has_timer(chip);
-    s->is_ready = ws_counters_initialize() && plan_device(s, chip) && enable_device(s) && set_config(s, by_timer) &&
-                  make_image(s);
+    s->by_timer = has_timer(chip);
+    s->is_ready = goes_on() && ws_counters_initialize() && goes_on() && plan_device(s, chip) && goes_on() &&
+                  enable_device(s) && set_config(s) && make_image(s) && goes_on();
     if (!s->is_ready) {
+        s->is_late = !goes_on();
         disable_device(s);
         return;
     }
-    tell_series(s, by_timer);
+    tell_series(s);
     if (!timeline.is_paused)
         (void)start_sampler(s);
-}
-
-void ws_timeline_context_created(CUcontext context, CUdevice device)
-{
-    (void)context;
-    if (!atomic_load(&is_on) || device < 0 || device >= DEVICES_MAX)
-        return;
-    pthread_mutex_lock(&timeline.lock);
-    if (!timeline.samplers[device])
-        make_sampler(device);
-    pthread_mutex_unlock(&timeline.lock);
 }
 
 /* --- samples on their way --------------------------------------------------------------------------- */
@@ -505,22 +542,39 @@ static void merge_value(struct sampler *s, size_t i, double value, double ns)
 /* Samples are missing since the last one: as many as the time has intervals. */
 static void count_lost(struct sampler *s, int64_t until_ns, const char *reason)
 {
-    int64_t gap = s->last_end_ns > 0 && until_ns > s->last_end_ns ? until_ns - s->last_end_ns : 0;
-    int64_t lost = gap / timeline.interval_ns;
-    if (!s->has_overflown)
+    int64_t from_ns = s->last_end_ns > 0 ? s->last_end_ns : s->started_ns;
+    int64_t gap = until_ns > from_ns ? until_ns - from_ns : 0;
+    int64_t lost = (gap + timeline.interval_ns / 2) / timeline.interval_ns;
+    if (lost == 0 && !s->has_overflown)
         return;
     s->has_overflown = false;
-    ws_spool_count_loss("pm_sample", reason, lost > 1 ? (uint64_t)lost : 1);
+    s->has_lost = true;
+    ws_spool_count_loss("pm_sample", reason, lost > 0 ? (uint64_t)lost : 1);
+}
+
+/* A sampler's clock starts with its first trigger: the sample that ends there has no start of its own. What CUPTI
+ * gives for it lies up to 600 ms back (H200), and its counts are from as long ago: it is left out. A timer makes every
+ * other sample as long as it was asked for; by the system clock a sample is longer where that clock is slow. */
+static bool has_no_start(const struct sampler *s, int64_t start_ns, int64_t end_ns)
+{
+    bool is_long = start_ns <= 0 || start_ns >= end_ns || end_ns - start_ns > timeline.interval_ns * 3 / 2;
+    return is_long && (s->by_timer || s->is_fresh);
 }
 
 static void take_sample(struct sampler *s, int64_t start_ns, int64_t end_ns, const double *values)
 {
-    if (end_ns <= 0)
+    bool is_skipped = end_ns <= 0 || has_no_start(s, start_ns, end_ns);
+    s->is_fresh = false;
+    if (is_skipped)
         return;
-    /* The first one has no start of its own, and no later one may be longer than what it was asked for can explain. */
+    /* No sample may be longer than what it was asked for can explain. */
     if (start_ns <= 0 || start_ns >= end_ns || end_ns - start_ns > INT32_MAX)
         start_ns = end_ns - timeline.interval_ns;
-    count_lost(s, start_ns, "hardware-buffer");
+    if (s->has_overflown || (s->last_end_ns > 0 && start_ns - s->last_end_ns > timeline.interval_ns / 2)) {
+        if (s->pending.merged > 0)
+            put_row(s); /* no row spans time that was not sampled */
+        count_lost(s, start_ns, s->has_overflown ? "hardware-buffer" : "decode-full");
+    }
     if (s->pending.merged > 0 && start_ns < s->pending.start_ns)
         put_row(s);
     for (size_t i = 0; i < s->count; i++)
@@ -536,11 +590,11 @@ static void take_sample(struct sampler *s, int64_t start_ns, int64_t end_ns, con
 
 /* --- decode ----------------------------------------------------------------------------------------- */
 
-static bool fail_decode(struct sampler *s, const char *call, CUptiResult r)
+static CUptiResult fail_decode(struct sampler *s, const char *call, CUptiResult r)
 {
     ws_counters_complain(call, r);
     s->has_failed = true; /* a sampler that failed once is not tried again */
-    return false;
+    return r;
 }
 
 static bool take_image(struct sampler *s, size_t completed)
@@ -554,8 +608,10 @@ static bool take_image(struct sampler *s, size_t completed)
             .sampleIndex = i};
         double values[WS_TIMELINE_MAX];
         CUptiResult r = ws_cupti.cuptiPmSamplingCounterDataGetSampleInfo(&info);
-        if (r != CUPTI_SUCCESS)
-            return fail_decode(s, "cuptiPmSamplingCounterDataGetSampleInfo", r);
+        if (r != CUPTI_SUCCESS) {
+            (void)fail_decode(s, "cuptiPmSamplingCounterDataGetSampleInfo", r);
+            return false;
+        }
         if (ws_counters_host_evaluate(s->host, timeline.image, s->image_size, i, s->names, s->count, values) !=
             CUPTI_SUCCESS) {
             s->has_failed = true;
@@ -566,8 +622,31 @@ static bool take_image(struct sampler *s, size_t completed)
     return true;
 }
 
-/* One image full; *more: there may be another. */
-static bool decode_image(struct sampler *s, bool *more)
+static void tell_bursts(const struct sampler *s)
+{
+    ws_spool_status_now("timeline-bursts", 1, "A longer --timeline-interval, or fewer metrics.",
+                        "samples came faster than they could be read: the GPU was sampled in bursts of about %u "
+                        "intervals, with pauses in which they were read",
+                        s->image_samples * 3 / 4);
+}
+
+/* What a sample costs tells whether all of them can be had. */
+static void choose_mode(struct sampler *s, int64_t spent_ns, size_t samples)
+{
+    int64_t cost_ns;
+    if (samples < COST_SAMPLES_MIN)
+        return;
+    cost_ns = spent_ns / (int64_t)samples;
+    if (!s->in_bursts && cost_ns > timeline.interval_ns * 4 / 5) {
+        s->in_bursts = true;
+        tell_bursts(s);
+    } else if (s->in_bursts && cost_ns < timeline.interval_ns * 2 / 5) {
+        s->in_bursts = false;
+    }
+}
+
+/* Into a fresh image; how many there are. */
+static CUptiResult fill_image(struct sampler *s, bool *is_full, size_t *samples)
 {
     CUpti_PmSampling_CounterDataImage_Initialize_Params init = {
         .structSize = CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE,
@@ -593,68 +672,282 @@ static bool decode_image(struct sampler *s, bool *more)
     r = ws_cupti.cuptiPmSamplingGetCounterDataInfo(&info);
     if (r != CUPTI_SUCCESS)
         return fail_decode(s, "cuptiPmSamplingGetCounterDataInfo", r);
-    if (!take_image(s, info.numCompletedSamples))
-        return false;
     s->has_overflown |= is_over;
-    *more = info.numCompletedSamples > 0 &&
-            decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+    *is_full = decode.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
+    *samples = info.numCompletedSamples;
+    return r;
+}
+
+/* One image; *more: there may be another. */
+static bool decode_image(struct sampler *s, bool *more)
+{
+    int64_t from = ws_steady_ns();
+    bool is_full = false;
+    size_t samples = 0;
+    if (fill_image(s, &is_full, &samples) != CUPTI_SUCCESS || !take_image(s, samples))
+        return false;
+    choose_mode(s, ws_steady_ns() - from, samples);
+    *more = samples > 0 && is_full && !s->has_overflown;
     return true;
+}
+
+/* Once the hardware's buffer ran over, CUPTI has nothing more to give and starts no more, whatever its size is set to:
+ * a new object does (H200). In bursts from then on, until a decode is quick enough, and with shorter rests. */
+static void renew_sampler(struct sampler *s)
+{
+    if (s->is_running)
+        stop_sampler(s);
+    disable_device(s);
+    if (s->has_failed || !enable_device(s) || !set_config(s)) {
+        s->has_failed = true;
+        return;
+    }
+    timeline.rest_max_ms = timeline.rest_max_ms > 1 ? timeline.rest_max_ms / 2 : 1;
+    if (!s->in_bursts)
+        tell_bursts(s);
+    s->in_bursts = true;
+    set_rest(s);
+    (void)start_sampler(s);
 }
 
 /* All that is there, until the deadline; false when that came first. */
 static bool decode(struct sampler *s, int64_t until_ns)
 {
     bool more = true;
-    while (more && decode_image(s, &more) && ws_steady_ns() < until_ns)
+    while (more && decode_image(s, &more) && goes_on() && ws_steady_ns() < until_ns)
         ;
-    if (s->has_overflown)
+    if (s->has_lost || s->has_overflown)
         ws_spool_status_now("timeline-overflow", 1, "A longer --timeline-interval, or fewer metrics.",
                             "samples came faster than they could be read: some are missing");
-    if (s->has_overflown && s->is_running && !s->has_failed) {
-        stop_sampler(s); /* what fills up stays full until it is started anew */
-        if (!s->has_failed)
-            (void)start_sampler(s);
-    }
+    s->has_lost = false;
     send_batch(s);
     return !more || s->has_failed;
 }
 
+/* A burst ends before it is decoded, and the next one begins after that. */
+static void decode_running(struct sampler *s, int64_t until_ns)
+{
+    bool was_in_bursts = s->in_bursts;
+    if (was_in_bursts)
+        stop_sampler(s);
+    (void)decode(s, until_ns);
+    if (s->in_bursts && !was_in_bursts && !s->has_failed && !s->has_overflown && goes_on()) {
+        stop_sampler(s);
+        (void)decode(s, until_ns);
+    }
+    if (s->has_failed || !goes_on())
+        return;
+    if (s->has_overflown) {
+        renew_sampler(s);
+        return;
+    }
+    if (s->in_bursts != was_in_bursts)
+        set_rest(s);
+    if (!s->is_running)
+        (void)start_sampler(s);
+}
+
 static void finish_sampler(struct sampler *s, int64_t until_ns)
 {
-    int64_t stopped_ns;
-    bool is_whole;
-    if (!s->is_running || s->has_failed)
-        return;
-    stop_sampler(s);
-    stopped_ns = ws_now_ns();
-    is_whole = s->has_failed || decode(s, until_ns);
+    int64_t stopped_ns = ws_now_ns();
+    bool was_running = s->is_running && !s->has_failed;
+    bool is_whole = true;
+    if (was_running) {
+        stop_sampler(s);
+        is_whole = s->has_failed || decode(s, until_ns);
+    }
     if (s->pending.merged > 0)
         put_row(s);
-    s->has_overflown |= !is_whole;
-    count_lost(s, stopped_ns, is_whole ? "hardware-buffer" : "not-decoded");
+    if (s->has_overflown)
+        count_lost(s, stopped_ns, "hardware-buffer");
+    else if (was_running && (!is_whole || stopped_ns - s->last_end_ns > 2 * timeline.interval_ns + STOP_NS))
+        count_lost(s, stopped_ns, "not-decoded");
+    s->last_end_ns = 0; /* what comes before the next start was not to be sampled */
     send_batch(s);
 }
 
-void ws_timeline_tick(bool is_final)
+/* --- the thread ------------------------------------------------------------------------------------- */
+
+static void make_samplers(uint64_t devices)
 {
-    int64_t now = ws_steady_ns();
-    if (!atomic_load(&is_on))
-        return;
-    if (!is_final && timeline.interval_ns >= FAST_NS && now - timeline.decoded_at_ns < REST_NS)
-        return;
-    pthread_mutex_lock(&timeline.lock);
+    ws_perf_library_need();
+    for (int i = 0; i < DEVICES_MAX && goes_on(); i++)
+        if ((devices >> i & 1) && !timeline.samplers[i])
+            make_sampler(i);
+}
+
+static void decode_all(int64_t until_ns)
+{
     for (size_t i = 0; i < DEVICES_MAX; i++) {
         struct sampler *s = timeline.samplers[i];
         if (!s || !s->is_ready || !s->is_running || s->has_failed)
             continue;
-        if (is_final)
-            finish_sampler(s, now + FINAL_NS);
-        else
-            (void)decode(s, now + TICK_NS);
+        decode_running(s, until_ns);
     }
-    timeline.decoded_at_ns = ws_steady_ns();
-    ws_spool_add_cost("timeline", 1, timeline.decoded_at_ns - now);
+}
+
+/* Wait for the next decode, or until there is something to do. False: it is over. */
+static bool wait_for_work(uint64_t *devices)
+{
+    struct timespec until = ws_steady_deadline(atomic_load(&timeline.rest_ms));
+    bool goes_on;
+    pthread_mutex_lock(&worker.lock);
+    worker.is_busy = worker.is_setting_up = false;
+    pthread_cond_broadcast(&worker.idle);
+    while (!atomic_load(&worker.is_stopped) && worker.wanted == 0 && !worker.is_rested)
+        if (pthread_cond_timedwait(&worker.wake, &worker.lock, &until) == ETIMEDOUT)
+            break;
+    *devices = worker.wanted;
+    worker.wanted = 0;
+    worker.is_rested = false;
+    goes_on = !atomic_load(&worker.is_stopped);
+    worker.is_busy = goes_on;
+    worker.is_setting_up = goes_on && *devices != 0;
+    pthread_mutex_unlock(&worker.lock);
+    return goes_on;
+}
+
+static void *run(void *unused)
+{
+    uint64_t devices;
+    (void)unused;
+    (void)prctl(PR_SET_NAME, "warpsight-pm", 0, 0, 0);
+    while (wait_for_work(&devices)) {
+        int64_t from = ws_steady_ns();
+        pthread_mutex_lock(&timeline.lock);
+        if (devices)
+            make_samplers(devices);
+        else
+            decode_all(from + TICK_NS);
+        pthread_mutex_unlock(&timeline.lock);
+        ws_spool_add_cost(devices ? "timeline-setup" : "timeline", 1, ws_steady_ns() - from);
+    }
+    return NULL;
+}
+
+/* Under worker.lock. */
+static bool start_thread(void)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_t thread;
+    int err;
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    ws_steady_cond_init(&worker.wake);
+    ws_steady_cond_init(&worker.idle);
+    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    (void)pthread_attr_setstacksize(&attr, 2 << 20); /* CUPTI's set-up and decode run on it */
+    sigfillset(&all);                                /* the program's signals are for its own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = pthread_create(&thread, &attr, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    if (err == 0)
+        ws_spool_add_thread();
+    return err == 0;
+}
+
+/* The thread is there, and the device was not met before. */
+static bool meet_device(CUdevice device, bool is_wanted)
+{
+    bool is_new;
+    pthread_mutex_lock(&worker.lock);
+    if (!worker.has_thread)
+        worker.has_thread = start_thread();
+    is_new = worker.has_thread && !(worker.seen >> device & 1);
+    worker.seen |= UINT64_C(1) << device;
+    if (is_new && is_wanted) {
+        worker.wanted |= UINT64_C(1) << device;
+        worker.is_busy = worker.is_setting_up = true;
+        pthread_cond_signal(&worker.wake);
+    }
+    pthread_mutex_unlock(&worker.lock);
+    return is_new;
+}
+
+/* How long it lasts may have changed. */
+static void end_rest(void)
+{
+    pthread_mutex_lock(&worker.lock);
+    worker.is_rested = true;
+    pthread_cond_signal(&worker.wake);
+    pthread_mutex_unlock(&worker.lock);
+}
+
+void ws_timeline_context_created(CUdevice device)
+{
+    bool is_first = ws_settings.timeline_start == WS_TIMELINE_START_FIRST;
+    int64_t from = ws_steady_ns();
+    if (!atomic_load(&is_on) || device < 0 || device >= DEVICES_MAX)
+        return;
+    if (!meet_device(device, !is_first) || !is_first)
+        return;
+    /* By this thread: the other one could wait for what the driver has locked here. */
+    pthread_mutex_lock(&timeline.lock);
+    make_samplers(UINT64_C(1) << device);
     pthread_mutex_unlock(&timeline.lock);
+    end_rest();
+    ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
+}
+
+/* Until the thread does nothing (or decodes), for so long; false when it still does. */
+static bool wait_until_idle(unsigned timeout_ms, bool or_decodes)
+{
+    struct timespec until = ws_steady_deadline(timeout_ms);
+    bool is_busy;
+    pthread_mutex_lock(&worker.lock);
+    while (or_decodes ? worker.is_setting_up : worker.is_busy)
+        if (pthread_cond_timedwait(&worker.idle, &worker.lock, &until) == ETIMEDOUT)
+            break;
+    is_busy = worker.is_busy;
+    pthread_mutex_unlock(&worker.lock);
+    return !is_busy;
+}
+
+void ws_timeline_before_fork(void)
+{
+    if (atomic_load(&is_on))
+        (void)wait_until_idle(FORK_WAIT_MS, true);
+}
+
+/* A device has a context, and its sampler was not ready when the program ended. */
+static void tell_if_late(void)
+{
+    bool is_late = false;
+    pthread_mutex_lock(&timeline.lock);
+    for (int i = 0; i < DEVICES_MAX; i++)
+        if (worker.seen >> i & 1)
+            is_late |= !timeline.samplers[i] || timeline.samplers[i]->is_late;
+    pthread_mutex_unlock(&timeline.lock);
+    if (is_late)
+        ws_spool_status_now("timeline-late", 1, "--timeline-start first: the program waits until sampling has begun.",
+                            "the program ended before sampling was set up: it has no samples");
+}
+
+void ws_timeline_forget(void)
+{
+    atomic_store(&is_on, false);
+}
+
+void ws_timeline_finish(void)
+{
+    if (!atomic_load(&is_on))
+        return;
+    pthread_mutex_lock(&worker.lock);
+    atomic_store(&worker.is_stopped, true);
+    if (worker.has_thread)
+        pthread_cond_signal(&worker.wake);
+    pthread_mutex_unlock(&worker.lock);
+    if (!worker.has_thread)
+        return;
+    if (!wait_until_idle(STEP_WAIT_MS, false)) {
+        ws_spool_status_now("timeline-hangs", 1, "",
+                            "the sampler did not come back from CUPTI: its last samples are lost");
+        return;
+    }
+    tell_if_late();
+    ws_timeline_pause();
 }
 
 void ws_timeline_resume(void)
@@ -671,10 +964,12 @@ void ws_timeline_resume(void)
 
 void ws_timeline_pause(void)
 {
+    int64_t from = ws_steady_ns();
     pthread_mutex_lock(&timeline.lock);
     timeline.is_paused = true;
     for (size_t i = 0; i < DEVICES_MAX; i++)
         if (timeline.samplers[i])
             finish_sampler(timeline.samplers[i], ws_steady_ns() + FINAL_NS);
+    ws_spool_add_cost("timeline", 1, ws_steady_ns() - from);
     pthread_mutex_unlock(&timeline.lock);
 }

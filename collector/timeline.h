@@ -15,16 +15,22 @@ bool ws_timeline_is_wanted(void);
 /* Read the settings into a plan. False: none wanted, or this CUPTI cannot; the reason is reported. Call once. */
 bool ws_timeline_start(void);
 
-/* The first context of a device makes its sampler and, unless the samplers are stopped, starts it. From CUPTI's
- * resource callback. */
-void ws_timeline_context_created(CUcontext context, CUdevice device);
+/* The first context of a device has its sampler made and, unless the samplers are stopped, started, by a thread of
+ * this file: setting up takes CUPTI up to half a second, and the program does not wait for it. What runs before that is
+ * not sampled. From CUPTI's resource callback. */
+void ws_timeline_context_created(CUdevice device);
 
 /* Start or stop the samplers of all devices, also of those to come; at first they are started. What was sampled until
- * a stop is decoded by it. Any thread; waits for a decode that is under way. */
+ * a stop is decoded by it, for at most half a second. By the spool's thread; waits for a decode that is under way. */
 void ws_timeline_resume(void);
 void ws_timeline_pause(void);
 
-/* Decode what is there. By the spool's thread; is_final: stop, decode the rest, for at most half a second. */
-void ws_timeline_tick(bool is_final);
+/* The program ends: stop for good. Waits for a call into CUPTI that is under way, for a second at most. */
+void ws_timeline_finish(void);
+
+/* Before a fork: waits until nothing is being set up, so that the child inherits no lock of the loader's. */
+void ws_timeline_before_fork(void);
+/* In a forked child: there is no thread, and its locks are in any state. */
+void ws_timeline_forget(void);
 
 #endif

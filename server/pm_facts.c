@@ -181,6 +181,7 @@ static int take_sample(struct reader *r, const struct ws_pm_row *row)
     double weight = (double)(row->end_ns - row->start_ns);
     struct ws_pm_kernel *kernel = NULL;
     d->busy_samples += s != NULL;
+    d->covered_ns += row->end_ns - row->start_ns;
     if (s && s->kernel_id != 0 && s->start_ns <= row->start_ns && s->end_ns >= row->end_ns) {
         kernel = find_kernel(r->facts, r->series, s->kernel_id);
         if (!kernel)
@@ -196,6 +197,13 @@ static int take_sample(struct reader *r, const struct ws_pm_row *row)
             ws_pm_stat_add(&kernel->at[k], value, weight);
     }
     return 0;
+}
+
+double ws_pm_covered(const struct ws_pm_device *device)
+{
+    int64_t all_ns = device->to_ns - device->from_ns;
+    double share = all_ns > 0 ? (double)device->covered_ns / (double)all_ns : 0.0;
+    return share > 1.0 ? 1.0 : share;
 }
 
 static int take_samples(void *state, const struct ws_pm_chunk *chunk)
@@ -314,6 +322,7 @@ static void put_device(struct ws_json *j, const struct ws_pm_device *d)
     ws_json_put_bool(j, "by_timer", d->by_timer);
     ws_json_put_uint(j, "samples", d->samples);
     ws_json_put_uint(j, "busy_samples", d->busy_samples);
+    ws_json_put_number(j, "covered", ws_pm_covered(d));
     ws_json_put_bool(j, "joined", d->is_joined);
     ws_json_key(j, "metrics");
     ws_json_array(j);

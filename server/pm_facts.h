@@ -22,7 +22,8 @@ struct ws_pm_device {
     struct ws_pm_stat all[WS_PM_COLUMNS];
     struct ws_pm_stat busy[WS_PM_COLUMNS]; /* samples in whose middle a kernel ran */
     uint64_t busy_samples;
-    bool is_joined; /* false: more launches than are joined, busy and kernels are empty */
+    int64_t covered_ns; /* lengths of all samples; less than to_ns - from_ns where some are missing, or in bursts */
+    bool is_joined;     /* false: more launches than are joined, busy and kernels are empty */
 };
 
 struct ws_pm_kernel {
@@ -38,6 +39,9 @@ struct ws_pm_facts {
     struct ws_pm_kernel *kernels; /* [kernel_count], most samples first */
     size_t kernel_count, kernel_room;
 };
+
+/* Share of the time from a device's first sample to its last that its samples cover, 0 to 1. */
+double ws_pm_covered(const struct ws_pm_device *device);
 
 /* Free with ws_pm_facts_free. A session without samples: count 0. Errors: -WS_ENOMEM; of the store. */
 int ws_pm_facts_load(struct ws_store *store, int64_t session_id, struct ws_pm_facts *out);

@@ -470,6 +470,8 @@ static const struct reason reasons[] = {
     {"profile-lost", "the record of their launch was lost", ""},
     {"series-lost", "the record that says what they are was lost", ""},
     {"hardware-buffer", "the GPU took samples faster than they could be read", "A longer --timeline-interval."},
+    {"decode-full", "more samples came between two decodes than one of them holds",
+     "A longer --timeline-interval, fewer metrics, or a larger WARPSIGHT_MEMORY_MB."},
     {"not-decoded", "the program ended before they could be read", "A longer --timeline-interval."},
 };
 
@@ -524,7 +526,8 @@ static int load_cost(void *state, const struct ws_cost_row *row)
 /* Work of the collector's own thread: the program does not wait for it. */
 static bool is_beside(const char *what)
 {
-    return strcmp(what, "flush") == 0 || strcmp(what, "sampling") == 0 || strcmp(what, "timeline") == 0;
+    return strcmp(what, "flush") == 0 || strcmp(what, "sampling") == 0 || strcmp(what, "timeline") == 0 ||
+           strcmp(what, "timeline-setup") == 0;
 }
 
 static int warn_of_cost(struct loader *l, const struct costs *c)

@@ -467,9 +467,12 @@ static void put_device_samples(const struct ws_text_out *t, const struct ws_pm_d
     static const char *const titles[] = {"mean", "least", "greatest", "all the time", "while kernels ran"};
     struct ws_table table;
     char interval[TEXT];
+    char covered[TEXT] = "";
     ws_unit_format(interval, sizeof interval, ws_value_of((double)d->interval_ns * 1e-9), WS_UNIT_SECOND);
-    ws_text_printf(t, WS_PLAIN, "  GPU %u: %" PRIu64 " samples, one each %s%s; kernels ran in %" PRIu64 "\n", d->device,
-                   d->samples, interval, d->by_timer ? "" : " (an estimate)", d->busy_samples);
+    if (ws_pm_covered(d) < 0.98)
+        snprintf(covered, sizeof covered, "; they cover %.0f %% of the time", 100 * ws_pm_covered(d));
+    ws_text_printf(t, WS_PLAIN, "  GPU %u: %" PRIu64 " samples, one each %s%s; kernels ran in %" PRIu64 "%s\n",
+                   d->device, d->samples, interval, d->by_timer ? "" : " (an estimate)", d->busy_samples, covered);
     ws_table_init(&table, "rrrrl");
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
         ws_table_add(&table, titles[i]);

@@ -618,6 +618,10 @@ static int fork_after(const char *argument)
     fflush(NULL);
     child = fork();
     if (child == 0) {
+        pid_t grandchild = fork(); /* what waited before the first fork must not wait here */
+        if (grandchild == 0)
+            _exit(0);
+        (void)wait_for(grandchild);
         printf("child\n");
         exit(7); /* with all exit handlers, as Python's multiprocessing has them run */
     }

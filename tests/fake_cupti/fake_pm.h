@@ -3,13 +3,17 @@
  * A sample of [a, b) follows from the launches of the fake driver alone: `cover` is the part of it in which a kernel
  * ran. SM active 100 · cover, warps 50 · cover, tensor 25 · cover, DRAM read 60 · cover, write 30 · cover (%) L2 hit
  * rate 80 %, NaN when nothing ran · PCIe read 4096, write 512 bytes a sample · engine 100 or 0 % Switches:
- *   FAKE_CUPTI_PM_BUFFER=N        the hardware's buffer holds N samples; full, it stays so until Start
- *   FAKE_CUPTI_SECOND_PASS=METRIC,…   a config with one of these needs a second pass (in fake_cupti.c) */
+ * As on an H200, the first sample after a Start says that it began 400 ms before, and a decode takes all that there is:
+ * what the image does not hold is gone.
+ *   FAKE_CUPTI_PM_BUFFER=N        the hardware's buffer holds N samples; once it ran over there is nothing to decode,
+ * and no Start, until the object is disabled and another is enabled FAKE_CUPTI_SECOND_PASS=METRIC,…   a config with one
+ * of these needs a second pass (in fake_cupti.c) */
 #ifndef WS_TESTS_FAKE_CUPTI_FAKE_PM_H
 #define WS_TESTS_FAKE_CUPTI_FAKE_PM_H
 
 #define PM_MAGIC 0x46504d53u
-#define PM_SAMPLE_BYTES 12288 /* as measured, about */
+#define PM_SAMPLE_BYTES 12288
+#define PM_HARDWARE_BYTES 16384 /* as measured, about */
 #define PM_DEVICES 64
 #define PM_LAUNCHES 16384
 
@@ -29,7 +33,7 @@ struct CUpti_PmSampling_Object {
     int device;
     bool is_started, is_full;
     const struct config *config;
-    uint64_t interval_ns, start_ns, stop_ns, decoded, buffer, left; /* left: of a full buffer */
+    uint64_t interval_ns, start_ns, stop_ns, decoded, buffer;
 };
 
 static struct {
@@ -142,14 +146,14 @@ CUptiResult CUPTIAPI cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params 
     if (o->is_started)
         REFUSE(CUPTI_ERROR_INVALID_OPERATION, "PM SetConfig between Start and Stop");
     o->config = config_of(p->pConfig, p->configSize);
-    if (!o->config || p->hardwareBufferSize < PM_SAMPLE_BYTES || p->samplingInterval == 0)
+    if (!o->config || p->hardwareBufferSize < PM_HARDWARE_BYTES || p->samplingInterval == 0)
         REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "PM SetConfig: bad image, buffer or interval");
     if (p->triggerMode != CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL)
         REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "PM SetConfig: GH100 has a timer, and it was not used");
     if (o->config->passes > 1)
         return CUPTI_ERROR_NOT_SUPPORTED; /* as measured */
     o->interval_ns = p->samplingInterval;
-    o->buffer = buffer ? strtoul(buffer, NULL, 10) : p->hardwareBufferSize / PM_SAMPLE_BYTES;
+    o->buffer = buffer ? strtoul(buffer, NULL, 10) : p->hardwareBufferSize / PM_HARDWARE_BYTES;
     note("pm config %llu ns", (unsigned long long)o->interval_ns);
     return CUPTI_SUCCESS;
 }
@@ -163,8 +167,9 @@ CUptiResult CUPTIAPI cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p)
     CHECK_PM(o);
     if (o->is_started || !o->config)
         REFUSE(CUPTI_ERROR_INVALID_OPERATION, "PM Start twice or without SetConfig");
+    if (o->is_full)
+        return CUPTI_ERROR_UNKNOWN; /* as measured */
     o->is_started = true;
-    o->is_full = false;
     o->start_ns = pm_now_ns();
     o->stop_ns = 0;
     o->decoded = 0;
@@ -236,24 +241,25 @@ CUptiResult CUPTIAPI cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Param
         REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "PM DecodeData into an image that is not fresh");
     pthread_mutex_lock(&pm.lock);
     there = ((o->stop_ns ? o->stop_ns : pm_now_ns()) - o->start_ns) / o->interval_ns - o->decoded;
-    if (!o->is_full && there > o->buffer) {
-        o->is_full = true;
-        o->left = o->buffer;
-    }
+    o->is_full |= there > o->buffer;
     if (o->is_full)
-        there = o->left; /* what is full takes nothing more */
+        there = 0;
     p->overflow = o->is_full;
-    while (d->count < d->max && d->count < there) {
-        struct pm_sample *s = &d->sample[d->count++];
-        s->start_ns = o->start_ns + o->decoded++ * o->interval_ns;
-        s->end_ns = s->start_ns + o->interval_ns;
-        s->cover = pm_cover(o->device, s->start_ns, s->end_ns);
+    for (uint64_t i = 0; i < there; i++) {
+        struct pm_sample *s = &d->sample[d->count];
+        uint64_t start_ns = o->start_ns + (o->decoded + i) * o->interval_ns;
+        if (d->count == d->max)
+            break;
+        d->count++;
+        s->end_ns = start_ns + o->interval_ns;
+        s->start_ns = o->decoded + i == 0 ? start_ns - 400000000 : start_ns;
+        s->cover = pm_cover(o->device, start_ns, s->end_ns);
     }
-    o->left -= o->is_full ? d->count : 0;
+    o->decoded += there;
     pthread_mutex_unlock(&pm.lock);
     p->decodeStopReason = d->count == d->max ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
                                              : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
-    return CUPTI_SUCCESS;
+    return p->overflow ? CUPTI_ERROR_OUT_OF_MEMORY : CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiPmSamplingGetCounterDataInfo(CUpti_PmSampling_GetCounterDataInfo_Params *p)

@@ -282,6 +282,7 @@ TEST(a_kernel_gets_the_samples_during_which_it_alone_ran)
     CHECK_INT((int)f.devices[0].busy_samples, 10 + 30);
     CHECK_NEAR(ws_pm_stat_mean(&f.devices[0].all[0]), 49.5, 1e-9);
     CHECK(f.devices[0].busy[0].min == 10 && f.devices[0].busy[0].max == 59);
+    CHECK_NEAR(ws_pm_covered(&f.devices[0]), 1.0, 1e-9);
     CHECK_INT((int)f.kernel_count, 3);
     for (size_t i = 0; i < f.kernel_count; i++)
         CHECK_INT((int)f.kernels[i].samples, 10);
@@ -289,6 +290,21 @@ TEST(a_kernel_gets_the_samples_during_which_it_alone_ran)
     CHECK_NEAR(ws_pm_stat_mean(&f.kernels[1].at[0]), 34.5, 1e-9); /* second, before the third came */
     CHECK_NEAR(ws_pm_stat_mean(&f.kernels[2].at[0]), 54.5, 1e-9); /* third, after the second had gone */
     CHECK_INT((int)f.kernels[0].at[1].count, 9);
+    ws_pm_facts_free(&f);
+    ws_store_close(store);
+    free(c.bytes);
+}
+
+TEST(bursts_tell_what_share_of_the_time_they_cover)
+{
+    struct capture c = begin();
+    struct ws_pm_facts f;
+    put_series(&c, 1, "sm_active,l2_hit_rate");
+    put_samples(&c, 1, START, 10, 2);
+    put_samples(&c, 1, START + 90000000, 10, 2);
+    CHECK_INT(feed(&c), 0);
+    CHECK_INT(ws_pm_facts_load(store, session, &f), 0);
+    CHECK_NEAR(ws_pm_covered(&f.devices[0]), 0.2, 1e-9);
     ws_pm_facts_free(&f);
     ws_store_close(store);
     free(c.bytes);

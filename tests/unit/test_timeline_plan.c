@@ -40,6 +40,14 @@ TEST(a_cupti_name_is_taken_for_what_its_ending_says)
     CHECK(plan.entry[2].scale == 1.0);
 }
 
+/* On GH100 tpc__warps_active_realtime counts each warp twice, in seven bits: a full SM read 0. */
+TEST(resident_warps_are_not_read_from_the_counter_that_runs_over)
+{
+    CHECK_INT(ws_timeline_plan_make(&plan, "warps_active"), 0);
+    CHECK(strstr(plan.entry[0].cupti, "warps_active"));
+    CHECK(!strstr(plan.entry[0].cupti, "tpc__warps_active_realtime"));
+}
+
 TEST(a_word_that_means_nothing_is_named)
 {
     CHECK_INT(ws_timeline_plan_make(&plan, "sm_active,nonsense,gr_active"), -WS_EINVAL);
