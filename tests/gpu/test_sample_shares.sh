@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# test_samples.sh: samples.py on what an H200 gave on 2026-12-01: the transpose of 1024 x 1024 floats with bank conflicts,
+# test_sample_shares.sh: samples.py on what an H200 gave on 2026-12-01: the transpose of 1024 x 1024 floats with bank conflicts,
 # 300 launches under `run --stalls pc` (recorded/h200-samples.json: the fields that are read) and two under
 # `ncu --section SourceCounters --page source --print-source sass --csv` (its first five columns; ncu lists each twice).
 set -u
