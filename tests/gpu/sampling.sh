@@ -65,6 +65,10 @@ check "samples by place, other kernels' and dropped ones add up to the total" $?
 check "the trace is whole beside it" $? "$(of report.json "[(k['name'], k['launches']) for k in r['kernels']]")"
 check "every reason has a name" "$([ "$(of report.json "max((k['pc_samples']['unnamed'] for k in r['kernels'] if 'pc_samples' in k), default=0)")" = 0 ]; echo $?)"
 
+# --- a capture for tests/flow, which test_sampled.sh reads ---
+(cd "$bundle" && ./warpsight run --stalls pc --name h200-sampling -f -o "$(dirname "$report")/h200-sampling.wscap" ./warpsight-kernels run 'transpose_tile<32>' 'transpose_tile<33>' --repeat 300) >out 2>err
+check "a capture with samples is written" $? "$(tail -1 err | head -c 200)"
+
 # --- beside Nsight Compute: launches so long that their beginning and end do not count ---
 long_line=$(grep -n 'out\[.*tile\[' "$cases_source" | head -1 | cut -d: -f1)
 if command -v ncu >/dev/null; then
