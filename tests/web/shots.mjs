@@ -86,7 +86,12 @@ async function shoot(d, [name, theme, path, height, at]) {
 }
 for (const shot of SHOTS) await shoot(d, shot);
 await d.stop();
-await shoot(await daemon({ files: recorded, own: true }), ["sessions", "light", "/sessions", 400]); // without the model: its time is now
+// Without the model: its time is now, and its counts would stand beside the samples.
+const r = await daemon({ files: recorded, own: true });
+const sampled = (await getJson(r, "/sessions")).sessions.find((x) => x.argv.includes("--repeat"));
+const waits = (await getJson(r, `/sessions/${sampled.id}/kernels?filter=name:transpose_tile<32>`)).kernels[0];
+await shoot(r, ["sessions", "light", "/sessions", 400]);
+await shoot(r, ["samples", "light", `/sessions/${sampled.id}/kernels/${waits.id}`, 700, "#source"]);
 // The Live page shows something while a program runs: a made-up one, which says that it is synthetic.
 await shoot(await daemon({ files: [madeUp("live")], own: true }), ["live", "light", "/live", 560]);
 await closeAll();
