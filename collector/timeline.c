@@ -5,14 +5,14 @@
  * file does both; it makes no call into CUDA, and the program none into us. Setting up takes 0.3 to 0.5 s (H200): the
  * program waits for it only if it is told to (--timeline-start first), and then its own thread does it.
  *
- * Sizes. A sample needs 25 KB of counter-data image, and 38 us of the thread: 22 to decode, 13 to evaluate (H200,
- * default set). One image of at most a quarter of the memory bound serves all devices, one after another. DecodeData
- * takes all that the hardware's buffer holds, and what the image does not hold of it is gone without a word from CUPTI:
- * it shows as a gap between two samples, and is counted. Where a sample takes longer than the interval the sampler is
- * stopped while it is decoded: bursts, which never run over. The hardware's buffer can only run over where our thread
- * does not get to it: what it held is lost, counted, and the sampler is made anew.
- * What is kept is bounded, too (WARPSIGHT_TIMELINE_MB): each time half of what was left is used up, twice as many
- * neighbours are merged into one, so that a run of any length ends within its bound.
+ * Sizes. A sample needs 25 KB of counter-data image, and 40 to 65 us of the thread: 22 to 32 to decode, 13 to 22 to
+ * evaluate, the rest to clear the image (H200, default set). One image of at most a quarter of the memory bound serves
+ * all devices, one after another. DecodeData takes all that the hardware's buffer holds, and what the image does not
+ * hold of it is gone without a word from CUPTI: it shows as a gap between two samples, and is counted. Where a sample
+ * takes longer than the interval the sampler is stopped while it is decoded: bursts, which never run over. The
+ * hardware's buffer can only run over where our thread does not get to it: what it held is lost, counted, and the
+ * sampler is made anew. What is kept is bounded, too (WARPSIGHT_TIMELINE_MB): each time half of what was left is used
+ * up, twice as many neighbours are merged into one, so that a run of any length ends within its bound.
  *
  * Locks: `timeline.lock` guards the samplers; set-up and decode hold it, the latter for TICK_NS at most. `worker.lock`
  * guards what the thread is asked for, and nobody calls CUPTI with it. Never the second, then the first. */
@@ -359,6 +359,8 @@ static bool make_image(struct sampler *s)
             munmap(timeline.image, timeline.image_size);
         timeline.image = map_bytes(s->image_size);
         timeline.image_size = timeline.image ? s->image_size : 0;
+        if (timeline.image)
+            memset(timeline.image, 0, s->image_size); /* its pages are no cost of the first decode: choose_mode() */
     }
     return timeline.image != NULL;
 }
@@ -637,10 +639,10 @@ static void choose_mode(struct sampler *s, int64_t spent_ns, size_t samples)
     if (samples < COST_SAMPLES_MIN)
         return;
     cost_ns = spent_ns / (int64_t)samples;
-    if (!s->in_bursts && cost_ns > timeline.interval_ns * 4 / 5) {
+    if (!s->in_bursts && cost_ns > timeline.interval_ns * 9 / 10) {
         s->in_bursts = true;
         tell_bursts(s);
-    } else if (s->in_bursts && cost_ns < timeline.interval_ns * 2 / 5) {
+    } else if (s->in_bursts && cost_ns < timeline.interval_ns * 7 / 10) {
         s->in_bursts = false;
     }
 }
