@@ -99,7 +99,7 @@ claim "and what is merged adds up, or what is missing is counted" 'bursts or (.l
 FAKE_CUPTI_DELAY=cuptiPmSamplingDecodeData:300 WARPSIGHT_MEMORY_MB=8 WARPSIGHT_TIMELINE_INTERVAL=100us sample long 1
 claim "what cannot be decoded in time at the end is counted" '(rows | length) as $n | [.loss[] | select(.kind == "pm_sample") | .count] | add | . + $n > 700 and . > 300'
 check "and the program does not wait for it" "$([ $took_ms -lt 3000 ]; echo $?)" "$took_ms ms"
-WARPSIGHT_MEMORY_MB=8 sample long 1
+WARPSIGHT_MEMORY_MB=12 sample long 1
 claim "with little memory the image is small, and samples arrive" '([.loss[] | select(.kind == "pm_sample") | .count] | add // 0) as $lost | (rows | length > 20) and (rows | length) + $lost > 50'
 
 # --- the end of the program, and others ---
