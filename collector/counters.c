@@ -1183,12 +1183,15 @@ static bool start_session(struct profile *wanted)
 {
     CUstreamCaptureMode mode;
     bool is_started;
+    /* Others may have been profiled since the decision: the books are to know what this one really has to do. */
+    wanted->risk.is_first = !wanted->context->is_used;
+    wanted->risk.is_midway = must_renew(wanted->context);
     counters.profile = *wanted;
     (void)atomic_fetch_add(&counters.session, 1);
     atomic_store(&counters.profiling_thread, pthread_self());
     ws_watch_arm(late_after_ns(wanted));
     relax_capture(&mode);
-    is_started = wanted->mode == WS_MODE_ROTATE || !must_renew(wanted->context) || renew_profiler(wanted->context);
+    is_started = wanted->mode == WS_MODE_ROTATE || !wanted->risk.is_midway || renew_profiler(wanted->context);
     is_started = is_started && start_range(wanted->context);
     if (atomic_load(&counters.is_off) && is_started) {
         finish_late(wanted);
