@@ -71,7 +71,7 @@ if [ -x "$fake/fake_app" ] && [ -f "$B/libwarpsight-cupti.so" ]; then
     sql "DROP TABLE warpsight.sample; DELETE FROM warpsight.schema_version; INSERT INTO warpsight.schema_version VALUES (1)"
     export WARPSIGHT_DB="$scratch/sampled"
     ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0" WARPSIGHT_CUPTI=$fake \
-        "$W" run --timeline-metrics sm_active,pcie_read "$fake/fake_app" long 2 >"$scratch/out" 2>"$scratch/err" && "$W" push "$url" >"$scratch/out" 2>"$scratch/err"
+        "$W" run --timeline-start first --timeline-metrics sm_active,pcie_read "$fake/fake_app" long 2 >"$scratch/out" 2>"$scratch/err" && "$W" push "$url" >"$scratch/out" 2>"$scratch/err"
     want=$("$W" report --json | jq -r '.samples | (.series[0] | "\(.busy_samples) \(.metrics[0].busy.mean * 1e6 | round)"), (.kernels[0] | "\(.samples) \(.mean.sm_active * 1e6 | round)")' | tr '\n' ';')
     got=$(sql "SELECT samples || ' ' || round(mean * 1e6)::text FROM warpsight.sample WHERE key = 'sm_active' ORDER BY kernel" | tr '\n' ';')
     [ -n "$want" ] && [ "$want" = "$got" ] && [ "$(sql "SELECT count(*) FROM warpsight.sample WHERE unit = 'B/s'")" = 2 ] && ok "samples over time are the report's, also in older tables" || bad "samples over time are the report's, also in older tables" "$want, not $got $(cat "$scratch/err")"
