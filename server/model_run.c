@@ -185,12 +185,18 @@ static void set_bounds(const struct ws_model_job *job, struct ws_progress *progr
     launch->tick_user = progress;
 }
 
-/* The launch that was running and those that have not begun are left out of the session. */
-static int give_up(struct ws_model_job *job, const char *name)
+/* Ctrl-C: the launch that ran is in the session as far as it came; those that have not begun are not. */
+static int give_up(struct ws_model_job *job, const char *name, const struct ws_model_result *r)
 {
-    char text[WS_SPEC_NAME_MAX + 96];
+    char text[WS_SPEC_NAME_MAX + 128];
     job->is_cancelled = true;
-    snprintf(text, sizeof text, "cancelled while %s ran: this launch and later ones are not in the session", name);
+    if (r->stop == WS_MODEL_STOP_CANCELLED)
+        snprintf(text, sizeof text,
+                 "Ctrl-C while %s ran, after %" PRIu64 " of %" PRIu64
+                 " blocks: its counts are of a part, later launches are missing",
+                 name, r->blocks_run, r->blocks);
+    else
+        snprintf(text, sizeof text, "Ctrl-C after %s: later launches are missing", name);
     ws_emit_status(job->emit, "model-cancelled", 1, text, "run it again, with --sample auto when it takes too long", 1);
     fprintf(stderr, "==WARPSIGHT== %s\n", text);
     return WS_EXIT_FAILED;
@@ -270,6 +276,7 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     struct ws_progress progress;
     struct ws_model_result result;
     uint32_t registers;
+    bool is_cancelled;
     int err = ws_spec_launch(spec, model, k, &launch, params, error);
     if (err)
         return ws_cli_failed(job->command, "launch %u: %s", k, error);
@@ -288,11 +295,8 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     }
     if (err)
         return ws_cli_failed(job->command, "%s: %s", name, result.refusal[0] ? result.refusal : ws_err_text(err));
-    if (result.stop == WS_MODEL_STOP_CANCELLED || ws_interrupt_is_asked()) {
-        ws_model_result_fini(&result);
-        return give_up(job, name);
-    }
-    if (launch.samples_when_cut && result.blocks_run == 0 && result.issues_n == 0) {
+    is_cancelled = result.stop == WS_MODEL_STOP_CANCELLED || ws_interrupt_is_asked();
+    if (!is_cancelled && launch.samples_when_cut && result.blocks_run == 0 && result.issues_n == 0) {
         ws_model_result_fini(&result);
         return ws_cli_failed(job->command, "%s: no block ended within the budget", name);
     }
@@ -307,8 +311,9 @@ static int run_launch(struct ws_model_job *job, struct ws_model *model, struct w
     for (uint32_t n = 0; n < result.issues_n; n++)
         *(result.issues[n].is_hint ? &job->hints : &job->errors) += 1;
     job->seconds += result.seconds;
+    err = is_cancelled ? give_up(job, name, &result) : WS_EXIT_OK;
     ws_model_result_fini(&result);
-    return WS_EXIT_OK;
+    return err;
 }
 
 static int run_all(struct ws_model_job *job, struct ws_model *model, struct ws_spec *spec, const char *folder)

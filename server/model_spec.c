@@ -481,6 +481,29 @@ static int get_dims(const cJSON *launch, const char *key, uint32_t dims[3], char
     return 0;
 }
 
+/* "cluster" and "cooperative": which blocks are resident together. */
+static int get_togetherness(const cJSON *l, struct ws_model_launch *launch, char *error)
+{
+    const cJSON *cooperative = cJSON_GetObjectItemCaseSensitive(l, "cooperative");
+    int err;
+    if (cooperative && !cJSON_IsBool(cooperative))
+        return fail(error, -WS_ESYNTAX, "true or false wanted in", "cooperative");
+    launch->is_cooperative = cJSON_IsTrue(cooperative);
+    if (!cJSON_GetObjectItemCaseSensitive(l, "cluster"))
+        return 0;
+    err = get_dims(l, "cluster", launch->cluster, error);
+    if (err)
+        return err;
+    for (int k = 0; k < 3; k++)
+        if (launch->cluster[k] == 0 || launch->grid[k] % launch->cluster[k] != 0) {
+            snprintf(error, WS_MODEL_ERROR_BYTES,
+                     "a cluster of (%u,%u,%u) blocks does not divide the grid of (%u,%u,%u)", launch->cluster[0],
+                     launch->cluster[1], launch->cluster[2], launch->grid[0], launch->grid[1], launch->grid[2]);
+            return -WS_ESYNTAX;
+        }
+    return 0;
+}
+
 /* --- names --- */
 
 /* "void ns::f<32, 8>(float*)" → "ns::f<32,8>": from the last blank outside brackets to the parameter list. */
@@ -582,6 +605,8 @@ int ws_spec_launch(struct ws_spec *spec, struct ws_model *model, uint32_t k, str
         err = fail(error, -WS_ESYNTAX, "no size: dynamic_shared", NULL);
     if (!err && !get_count(l, "spill_bytes", 0x1p20, &spill))
         err = fail(error, -WS_ESYNTAX, "no size: spill_bytes", NULL);
+    if (!err)
+        err = get_togetherness(l, launch, error);
     launch->dynamic_smem_bytes = (uint32_t)dynamic;
     launch->spill_bytes = (uint32_t)spill;
     return err ? err : put_args(spec, model, cJSON_GetObjectItemCaseSensitive(l, "args"), launch, params, error);

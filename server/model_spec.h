@@ -14,6 +14,8 @@
  *       value_f32, value_u32 ("value": x)
  * args: i8 … i64, u8 … u64, f32, f64, buffer (with offset), bytes ("0a0b…"), struct [args]; their number and sizes
  *       are held against the PTX, which does not say what is a pointer.
+ * cluster: [x, y, z] blocks, which divide the grid; left out = as the kernel says, or none
+ * cooperative: true = all blocks are resident at once and may wait for each other (grid.sync())
  * registers: per thread, as ptxas -v says (at least 16 on a GPU); for the occupancy page, no count depends on it
  * spill_bytes: per thread, as ptxas -v says: not 0 = local memory is not predicted (spills are not in PTX)
  * kernel: mangled name, source name ("vec_add"), or source name with template arguments ("reduce_tree<0>"). */

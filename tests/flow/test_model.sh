@@ -159,7 +159,7 @@ P
  {"kernel": "quick", "grid": [1], "block": [32], "args": [{"u64": 0}]}]}
 J
     python3 - "$W" "$scratch/e.json" <<'P'
-import os, pty, signal, subprocess, sys, time
+import json, os, pty, signal, subprocess, sys, time
 command = [sys.argv[1], "model", "--spec", sys.argv[2], "--json"]
 master, slave = pty.openpty()
 p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave, text=True)
@@ -171,16 +171,18 @@ assert b"endless: 0 of 3 blocks, " in seen, seen
 p.send_signal(signal.SIGINT)
 out = p.communicate(timeout=20)[0]
 assert p.returncode == 130, p.returncode
-assert out.count('"name": "quick"') == 1 and '"name": "endless"' not in out and '"code": "model-cancelled"' in out, out
+assert '"code": "model-cancelled"' in out and "after 0 of 3 blocks" in out and "model-stopped" not in out, out
+kernels = {k["name"]: k for k in json.loads(out)["kernels"]} # what ended, and what ran as far as it came
+assert sorted(kernels) == ["endless", "quick"] and kernels["quick"]["launches"] == 1, kernels.keys()
 p = subprocess.Popen(command + ["--kernel", "endless"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 time.sleep(0.7)
 p.send_signal(signal.SIGINT)
 out, err = p.communicate(timeout=20)
-assert p.returncode == 130 and out == "", (p.returncode, out) # nothing had ended: nothing is stored
-assert "blocks, " not in err and "\r" not in err and "cancelled while endless ran" in err, err
+assert p.returncode == 130 and '"name": "endless"' in out and "later launches are missing" in out, (p.returncode, out)
+assert "0 M/s" not in err and "\r" not in err and "Ctrl-C while endless ran" in err, err
 P
 }
-check progress_on_a_terminal_only_and_ctrl_c_keeps_what_ended progress_and_ctrl_c
+check progress_on_a_terminal_only_and_ctrl_c_keeps_what_ran progress_and_ctrl_c
 
 wrong_specs_say_what_is_wrong() {
     local text want
@@ -196,9 +198,48 @@ wrong_specs_say_what_is_wrong() {
 {"launches": [{"kernel": "good", "grid": [1], "block": [1], "args": [{"buffer": "x"}]}]}|no such buffer
 {"launches": [{"kernel": "good", "grid": [1], "block": [2000], "args": [{"u64": 0}]}]}|block size
 {"buffers": {"b": {"bytes": -1}}, "launches": []}|bytes
+{"launches": [{"kernel": "good", "grid": [3], "block": [1], "cluster": [2], "args": [{"u64": 0}]}]}|cluster of (2,1,1) blocks does not divide the grid of (3,1,1)
+{"launches": [{"kernel": "good", "grid": [4], "block": [1], "cluster": [0], "args": [{"u64": 0}]}]}|cluster of (0,1,1)
+{"launches": [{"kernel": "good", "grid": [4], "block": [1], "cluster": 2, "args": [{"u64": 0}]}]}|one to three numbers wanted in 'cluster'
+{"launches": [{"kernel": "good", "grid": [64], "block": [1], "cluster": [32], "args": [{"u64": 0}]}]}|at most 16 blocks
+{"launches": [{"kernel": "good", "grid": [4], "block": [1], "cooperative": 1, "args": [{"u64": 0}]}]}|true or false wanted in 'cooperative'
 L
 }
 check wrong_specs_say_what_is_wrong wrong_specs_say_what_is_wrong
+
+# Block 0 waits for block 1, which only a cooperative launch has resident; a cluster's rank counts within it.
+spec_of_blocks_together() {
+    cat >"$scratch/t.ptx" <<'P'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry wait(.param .u64 p) {
+.reg .pred %p<3>; .reg .b32 %r<4>; .reg .b64 %rd<2>;
+ld.param.u64 %rd1, [p]; mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;
+st.release.gpu.global.u32 [%rd1], 7; ret;
+L: ld.acquire.gpu.global.u32 %r2, [%rd1]; setp.ne.u32 %p2, %r2, 7; @%p2 bra L; ret; }
+.visible .entry rank(.param .u64 p) {
+.reg .b32 %r<4>; .reg .b64 %rd<4>;
+ld.param.u64 %rd1, [p]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %cluster_ctarank; mul.wide.u32 %rd2, %r1, 4;
+add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret; }
+P
+    cat >"$scratch/t.json" <<'J'
+{"ptx": "t.ptx", "buffers": {"b": {"bytes": 16, "fill": "zero"}}, "launches": [
+ {"kernel": "wait", "grid": [2], "block": [1], "args": [{"buffer": "b"}], "cooperative": true}]}
+J
+    "$W" model --spec "$scratch/t.json" -q --json --max-instructions 100000 >"$scratch/t.out" || return 1
+    grep -q model-stopped "$scratch/t.out" && return 1
+    sed -i 's/true/false/' "$scratch/t.json"
+    "$W" model --spec "$scratch/t.json" -q --json --max-instructions 100000 >"$scratch/t.out"
+    grep -q model-stopped "$scratch/t.out" || return 1
+    cat >"$scratch/t.json" <<'J'
+{"ptx": "t.ptx", "buffers": {"b": {"bytes": 16, "fill": "zero", "save": "ranks"}}, "launches": [
+ {"kernel": "rank", "grid": [4], "block": [1], "args": [{"buffer": "b"}], "cluster": [2]}]}
+J
+    "$W" model --spec "$scratch/t.json" -q >/dev/null || return 1
+    [ "$(od -An -tu4 "$scratch/ranks" | tr -s ' ')" = " 0 1 0 1" ]
+}
+check spec_of_blocks_that_are_resident_together spec_of_blocks_together
 
 access_counts() {
     "$W" access --width 4 --stride 2 --offset 1 --block 32x8 --pitch 4096 --json >"$scratch/a.json" || return 1
