@@ -35,9 +35,9 @@ modelled_half_runs() {
     grep -qF '| `async_copy<16,1>` | `async_ld_sectors` | 8,192 | - |  |' "$scratch/cal/calibrate.md" || return 1
     # 64 warps, 8 products each of 16 by 8 by 16, a multiply-add is two
     grep -qF '| `product<0>: f16 into f32` | `tensor_ops_fp16` | 2,097,152 | - |  |' "$scratch/cal/calibrate.md" || return 1
-    grep -qF '| `store_matrix<4>` | `shared_st_wavefronts` | 2,048 | - |  |' "$scratch/cal/calibrate.md" || return 1
+    grep -qF '| `store_matrix<4>` | `matrix_st_requests` | 512 | - |  |' "$scratch/cal/calibrate.md" || return 1
     ! grep -q 'not modelled' "$scratch/cal/calibrate.md" || return 1
-    [ "$("$scratch/bundle/gpu-calibrate" --spec | grep -c '"kernel"')" -eq 126 ] # as calibrate.py expects
+    [ "$("$scratch/bundle/gpu-calibrate" --spec | grep -c '"kernel"')" -eq 315 ] # as calibrate.py expects
 }
 check modelled_half_runs_without_a_gpu modelled_half_runs
 
@@ -53,7 +53,7 @@ P
     python3 tests/gpu/calibrate.py "$scratch/cal/modelled.json" "$scratch/measured.json" >"$scratch/table" || return 1
     grep -qF '| `shared_ld<8,0>` | `shared_ld_wavefronts` | 1,024 | 2,048 | ×2 |' "$scratch/table" &&
         grep -qF '| `shared_ld<8,1>` | `shared_ld_wavefronts` | 512 | 512 | = |' "$scratch/table" &&
-        grep -qE '^126 kernels; [0-9]+ of [0-9]+ counts equal$' "$scratch/table" || return 1
+        grep -qE '^315 kernels; [0-9]+ of [0-9]+ counts equal, ' "$scratch/table" || return 1
     python3 - "$scratch/measured.json" <<'P' || return 1
 import json, sys
 r = json.load(open(sys.argv[1]))
