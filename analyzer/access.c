@@ -95,6 +95,12 @@ static bool pairs_agree(const uint64_t addr[], uint32_t mask, uint32_t step)
     return true;
 }
 
+/* Half as many lanes' words would do for this part, as far as the hardware looks. */
+static bool is_paired(const uint64_t addr[], uint32_t mask, uint32_t words)
+{
+    return pairs_agree(addr, mask, 1) || pairs_agree(addr, mask, 2) || (words == 4 && pairs_agree(addr, mask, 4));
+}
+
 /* Passes for the lanes of one part: most distinct 4-byte words in one bank. */
 static uint32_t bank_passes(const uint64_t addr[], uint32_t mask, uint32_t words)
 {
@@ -117,18 +123,55 @@ static uint32_t bank_passes(const uint64_t addr[], uint32_t mask, uint32_t words
     return most;
 }
 
-void ws_access_banks(const uint64_t addr[WS_ACCESS_LANES], uint32_t mask, uint32_t bytes, struct ws_banks *out)
+static uint32_t lanes_from(uint32_t mask, uint32_t lane, uint32_t n)
+{
+    return mask & (n >= WS_ACCESS_LANES ? UINT32_MAX : ((1u << n) - 1) << lane);
+}
+
+/* Most lanes that meet in one bank: an atomic serves them one after another, also at one address. */
+static uint32_t atomic_passes(const uint64_t addr[], uint32_t mask, uint32_t words)
+{
+    uint8_t n[WS_ACCESS_BANKS] = {0};
+    uint32_t most = 0;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        uint32_t bank = (uint32_t)(addr[__builtin_ctz(m)] >> 2) % WS_ACCESS_BANKS;
+        for (uint32_t w = 0; w < words; w++) {
+            uint8_t *at = &n[(bank + w) % WS_ACCESS_BANKS];
+            *at = (uint8_t)(*at + 1);
+            most = *at > most ? *at : most;
+        }
+    }
+    return most;
+}
+
+static bool joins(const uint64_t addr[], uint32_t mask, uint32_t words)
+{
+    return is_paired(addr, mask, words) && bank_passes(addr, mask, words) == 1;
+}
+
+static uint32_t passes_of(const uint64_t addr[], uint32_t mask, uint32_t words, enum ws_access_op op)
+{
+    if (op < WS_ACCESS_ATOMIC)
+        return bank_passes(addr, mask, words);
+    return atomic_passes(addr, mask, words) * (op == WS_ACCESS_SWAP ? 2 : 1);
+}
+
+void ws_access_banks(const uint64_t addr[WS_ACCESS_LANES], uint32_t mask, uint32_t bytes, enum ws_access_op op,
+                     struct ws_banks *out)
 {
     uint32_t words = bytes > 4 ? bytes / 4 : 1;
     uint32_t part = WS_ACCESS_LANES / words;
     out->lanes = popcount(mask);
     out->wavefronts = out->ideal = 0;
-    if (words > 1 && (pairs_agree(addr, mask, 1) || pairs_agree(addr, mask, 2)))
-        part *= 2;
     for (uint32_t lane = 0; lane < WS_ACCESS_LANES; lane += part) {
-        uint32_t in_part = mask & (part == 32 ? UINT32_MAX : ((1u << part) - 1) << lane);
-        out->wavefronts += in_part ? bank_passes(addr, in_part, words) : 0;
-        out->ideal += in_part != 0;
+        uint32_t here = lanes_from(mask, lane, part);
+        if (op == WS_ACCESS_LOAD && words > 1 && lane % (2 * part) == 0 &&
+            joins(addr, lanes_from(mask, lane, 2 * part), words)) {
+            here = lanes_from(mask, lane, 2 * part);
+            lane += part;
+        }
+        out->ideal += here == 0 ? 0 : op == WS_ACCESS_SWAP ? 2 : 1;
+        out->wavefronts += here == 0 ? 0 : passes_of(addr, here, words, op);
     }
 }
 
@@ -186,7 +229,7 @@ static bool is_valid(const struct ws_pattern *p)
     return p->pitch <= far && p->pitch >= -far && p->plane <= far && p->plane >= -far;
 }
 
-static uint64_t block_wavefronts(const struct ws_pattern *p, uint64_t *ideal)
+static uint64_t block_wavefronts(const struct ws_pattern *p, enum ws_access_op op, uint64_t *ideal)
 {
     uint64_t addr[WS_ACCESS_LANES];
     uint64_t sum = 0;
@@ -194,7 +237,7 @@ static uint64_t block_wavefronts(const struct ws_pattern *p, uint64_t *ideal)
     *ideal = 0;
     for (uint32_t warp = 0; (mask = ws_access_lanes(p, warp, addr)) != 0; warp++) {
         struct ws_banks b;
-        ws_access_banks(addr, mask, p->width, &b);
+        ws_access_banks(addr, mask, p->width, op, &b);
         sum += b.wavefronts;
         *ideal += b.ideal;
     }
@@ -220,14 +263,15 @@ int ws_access_report(const struct ws_pattern *pattern, struct ws_access_report *
         r.used_bytes += s.bytes;
     }
     r.bytes = r.lanes * pattern->width;
-    r.wavefronts = r.padded_wavefronts = block_wavefronts(pattern, &r.ideal_wavefronts);
+    r.store_wavefronts = block_wavefronts(pattern, WS_ACCESS_STORE, &r.ideal_wavefronts);
+    r.wavefronts = r.padded_wavefronts = block_wavefronts(pattern, WS_ACCESS_LOAD, &r.ideal_wavefronts);
     for (uint32_t pad = pattern->width; pad <= WS_ACCESS_LINE_BYTES && pattern->pitch != 0; pad += pattern->width) {
         uint64_t ideal;
         uint64_t wavefronts;
         if (pad % 4 != 0)
             continue;
         padded.pitch = pattern->pitch + (int64_t)pad;
-        wavefronts = block_wavefronts(&padded, &ideal);
+        wavefronts = block_wavefronts(&padded, WS_ACCESS_LOAD, &ideal);
         if (wavefronts < r.padded_wavefronts) {
             r.padded_wavefronts = wavefronts;
             r.padding = pad;

@@ -50,11 +50,16 @@ struct ws_banks {
 };
 
 /* Wavefronts of one request; 32 banks of 4 bytes.
- *   parts  4 bytes and less: the warp; 8 bytes: half warps; 16 bytes: quarter warps. Two parts join into one
- *          pass when all active lane pairs (n, n^1) or all pairs (n, n^2) have equal addresses.
- *   source CUDA C++ Programming Guide, "Shared Memory"; NVIDIA forum 77228 for 8 and 16 bytes. On an H200 the
- *          4-byte rule and the all-lanes-equal case of 16 bytes are confirmed; other wide patterns are not */
-void ws_access_banks(const uint64_t addr[WS_ACCESS_LANES], uint32_t mask, uint32_t bytes, struct ws_banks *out);
+ *   loads    4 bytes and less: the warp at once; 8 bytes: half warps; 16 bytes: quarter warps. Two parts join into
+ *            one pass when in both all active lane pairs (n, n^1), or all (n, n^2), or (16 bytes) all (n, n^4) have
+ *            equal addresses, and the two together need no second pass
+ *   stores   the same parts, which never join; so do the rows of ldmatrix
+ *   atomics  lanes that meet in a bank follow each other, at one address too; compare-and-swap takes two passes
+ *   source   CUDA C++ Programming Guide, "Shared Memory"; NVIDIA forum 77228 for the pairs; what this says beyond
+ *            them is as an H200 counts (tests/gpu/results, calibrate) */
+enum ws_access_op { WS_ACCESS_LOAD, WS_ACCESS_STORE, WS_ACCESS_ATOMIC, WS_ACCESS_SWAP };
+void ws_access_banks(const uint64_t addr[WS_ACCESS_LANES], uint32_t mask, uint32_t bytes, enum ws_access_op op,
+                     struct ws_banks *out);
 
 /* How many lanes of the most contended address an atomic instruction has to serve one after another. */
 uint32_t ws_access_same_address(const uint64_t addr[WS_ACCESS_LANES], uint32_t mask);
@@ -85,7 +90,8 @@ struct ws_access_report {
     uint64_t lanes, bytes;
     uint64_t used_bytes; /* distinct within each request */
     uint64_t sectors, ideal_sectors, lines;
-    uint64_t wavefronts, ideal_wavefronts;
+    uint64_t wavefronts, ideal_wavefronts; /* of loads */
+    uint64_t store_wavefronts;
     uint32_t padding;
     uint64_t padded_wavefronts;
 };

@@ -20,15 +20,17 @@ static void put_warps(struct ws_json *j, const struct ws_pattern *p, const struc
         uint64_t addr[WS_ACCESS_LANES];
         uint32_t mask = ws_access_lanes(p, warp, addr);
         struct ws_sectors s;
-        struct ws_banks b;
+        struct ws_banks b, stored;
         ws_access_sectors(addr, mask, p->width, &s);
-        ws_access_banks(addr, mask, p->width, &b);
+        ws_access_banks(addr, mask, p->width, WS_ACCESS_LOAD, &b);
+        ws_access_banks(addr, mask, p->width, WS_ACCESS_STORE, &stored);
         ws_json_object_line(j);
         ws_json_put_uint(j, "lanes", s.lanes);
         ws_json_put_uint(j, "sectors", s.sectors);
         ws_json_put_uint(j, "ideal_sectors", s.ideal);
         ws_json_put_uint(j, "wavefronts", b.wavefronts);
         ws_json_put_uint(j, "ideal_wavefronts", b.ideal);
+        ws_json_put_uint(j, "store_wavefronts", stored.wavefronts);
         ws_json_end(j);
     }
     ws_json_end(j);
@@ -80,6 +82,7 @@ void ws_access_json(struct ws_json *j, const struct ws_pattern *pattern, const s
     ws_json_put_uint(j, "lines", a->lines);
     ws_json_put_uint(j, "wavefronts", a->wavefronts);
     ws_json_put_uint(j, "ideal_wavefronts", a->ideal_wavefronts);
+    ws_json_put_uint(j, "store_wavefronts", a->store_wavefronts);
     ws_json_put_uint(j, "bank_conflicts", a->wavefronts - a->ideal_wavefronts);
     ws_json_put_uint(j, "padding_bytes", a->padding);
     ws_json_put_uint(j, "padded_wavefronts", a->padded_wavefronts);

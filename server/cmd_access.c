@@ -179,19 +179,22 @@ static void print_text(const struct request *r, const struct ws_access_report *a
 {
     uint64_t addr[WS_ACCESS_LANES];
     struct ws_sectors s;
-    struct ws_banks b;
+    struct ws_banks b, stored;
     uint32_t mask = ws_access_lanes(&r->pattern, r->warp, addr);
     ws_access_sectors(addr, mask, r->pattern.width, &s);
-    ws_access_banks(addr, mask, r->pattern.width, &b);
+    ws_access_banks(addr, mask, r->pattern.width, WS_ACCESS_LOAD, &b);
+    ws_access_banks(addr, mask, r->pattern.width, WS_ACCESS_STORE, &stored);
     printf("warp %u: %u lanes of %u bytes\n", r->warp, s.lanes, r->pattern.width);
     printf("  global memory  %u sectors a request, %u when side by side; %.1f %% of the bytes moved are used\n",
            s.sectors, s.ideal, 100.0 * s.bytes / (WS_ACCESS_SECTOR_BYTES * (double)s.sectors));
-    printf("  shared memory  %u wavefronts a request, %u without conflicts\n", b.wavefronts, b.ideal);
+    printf("  shared memory  %u wavefronts a request, %u without conflicts", b.wavefronts, b.ideal);
+    printf(stored.wavefronts != b.wavefronts ? "; %u when it stores\n" : "\n", stored.wavefronts);
     printf("block: %u warps\n", a->warps);
     printf("  global memory  %" PRIu64 " sectors, %.3f a request, %" PRIu64 " lines\n", a->sectors,
            (double)a->sectors / a->warps, a->lines);
-    printf("  shared memory  %" PRIu64 " wavefronts, %" PRIu64 " of them conflicts\n", a->wavefronts,
+    printf("  shared memory  %" PRIu64 " wavefronts, %" PRIu64 " of them conflicts", a->wavefronts,
            a->wavefronts - a->ideal_wavefronts);
+    printf(a->store_wavefronts != a->wavefronts ? "; %" PRIu64 " when it stores\n" : "\n", a->store_wavefronts);
     if (a->padding)
         printf("advice: in shared memory, %u bytes of padding a row (pitch %" PRId64
                ") bring the wavefronts from %" PRIu64 " to %" PRIu64 "\n",

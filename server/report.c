@@ -308,11 +308,38 @@ uint64_t ws_report_blocks(const struct ws_kernel *k)
     return (uint64_t)g->x * g->y * g->z;
 }
 
+static enum ws_grade grade_of(const struct ws_stat *told)
+{
+    if (told->count == 0 || told->min != told->max || told->min < 0 || told->min >= WS_GRADE_COUNT)
+        return WS_GRADE_ESTIMATE; /* launches differ */
+    return (enum ws_grade)(unsigned)told->min;
+}
+
+/* What the model says of its values' grades goes to those values and is no number of its own. */
+static void take_grades(struct ws_kernel *k)
+{
+    const size_t prefix = sizeof WS_MODEL_GRADE_PREFIX - 1;
+    size_t kept = 0;
+    for (size_t i = 0; i < k->stat_count; i++) {
+        const struct ws_stat *told = &k->stats[i];
+        if (told->id < WS_METRIC_COUNT || strncmp(told->key, WS_MODEL_GRADE_PREFIX, prefix) != 0)
+            continue;
+        for (size_t n = 0; n < k->stat_count; n++)
+            if (k->stats[n].id < WS_METRIC_COUNT && strcmp(k->stats[n].key, told->key + prefix) == 0)
+                k->stats[n].mean.grade = (unsigned char)grade_of(told);
+    }
+    for (size_t i = 0; i < k->stat_count; i++)
+        if (k->stats[i].id < WS_METRIC_COUNT || strncmp(k->stats[i].key, WS_MODEL_GRADE_PREFIX, prefix) != 0)
+            k->stats[kept++] = k->stats[i];
+    k->stat_count = kept;
+}
+
 static void finish_kernel(struct ws_kernel *k)
 {
     /* A launch that was profiled was one, also where the activity trace is missing. */
     if (k->launches < k->profiled)
         k->launches = k->profiled;
+    take_grades(k);
     k->sampled_blocks = stat_by_key(k, WS_MODEL_BLOCKS_KEY);
     k->sampled_interval = stat_by_key(k, WS_MODEL_INTERVAL_KEY);
     find_times(k);

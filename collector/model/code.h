@@ -40,6 +40,35 @@ enum code_fp {
     FP_COUNT
 };
 
+/* Operations that SASS makes from several (software.def). */
+enum software_domain {
+    SOFTWARE_ALL,  /* all lanes take the short way */
+    SOFTWARE_NONE, /* none does */
+    SOFTWARE_NORMAL,
+    SOFTWARE_NOT_HUGE,
+    SOFTWARE_FULL_RANGE,
+    SOFTWARE_EX2_F32,
+    SOFTWARE_SQRT_F32,
+    SOFTWARE_RCP_F32,
+    SOFTWARE_DIV_F32,
+    SOFTWARE_SQRT_F64,
+    SOFTWARE_RSQRT_F64,
+    SOFTWARE_RCP_F64,
+    SOFTWARE_DIV_F64
+};
+#define SOFTWARE_COUNTS 5 /* enum code_fp without the sum of doubles, from FP32_ADD on */
+struct code_software {
+    const char *opcode, *accuracy; /* accuracy "" = any */
+    uint8_t ftz;                   /* 0 without, 1 with, 2 either */
+    uint8_t type;                  /* enum ptx_type */
+    uint8_t domain;
+    uint8_t short_way[SOFTWARE_COUNTS], long_way[SOFTWARE_COUNTS]; /* add, mul, fma of f32; mul, fma of f64 */
+    bool is_whole;                                                 /* the long way's counts are all that it does */
+};
+/* [0] is none: the operation is one instruction. */
+extern const struct code_software code_software[];
+extern const uint32_t code_software_n;
+
 enum code_bool { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR };
 enum code_round { ROUND_NEAREST, ROUND_ZERO, ROUND_DOWN, ROUND_UP };
 
@@ -55,8 +84,10 @@ enum code_flag {
     CODE_MERGED = 256, /* shared load that a wider one has taken in: not counted */
     CODE_SATURATE_INT = 512,
     CODE_FTZ = 1024,
+    CODE_SELECTED = 2048,  /* only a select reads the result: SASS may skip lanes that do not select it */
     CODE_UNCOUNTED = 4096, /* made by the decoder: not an instruction of the text */
-    CODE_SOFTWARE = 2048,  /* SASS runs a sequence instead: FP counts are a lower bound */
+    CODE_RETRIES = 16384,  /* atomic of shared memory that SASS makes of a load and a swap, until that succeeds */
+    CODE_LIVES_ON = 8192,  /* operation in software whose operands others read: SASS may do more to keep them */
 };
 
 /* Does the instruction run (fold.c)? It is counted in any case. */
@@ -74,6 +105,8 @@ struct code_ins {
     int64_t imm;      /* added to the address, or a small immediate */
     uint32_t stat;    /* row of memory statistics, or CODE_NONE */
     uint32_t guarded; /* row of guarded-instruction statistics, or CODE_NONE */
+    uint32_t
+        long_way; /* the same, of the lanes that take the long way of an operation in software; CODE_NONE: none do */
     uint16_t op;
     uint16_t flags;
     uint8_t is_guard_negated;
@@ -89,8 +122,9 @@ struct code_ins {
     uint8_t fp_width; /* values per lane: 2 for f16x2 */
     uint8_t d_wide;   /* bit k: destination k has 8-byte lanes */
     uint8_t s_wide;
-    uint8_t fold;  /* enum code_fold */
-    uint32_t line; /* of the PTX text */
+    uint8_t fold;     /* enum code_fold */
+    uint8_t software; /* of code_software, 0 = none */
+    uint32_t line;    /* of the PTX text */
     uint32_t source_line;
     uint32_t source_file;
     uint32_t wide; /* of code->wide: registers beyond d and s, or CODE_NONE */
@@ -146,6 +180,14 @@ struct code_wide {
     uint8_t d_n, s_n;
     struct code_matrix matrix;
 };
+
+/* wmma.load: type2 of the instruction: how its accesses are counted. OWN: as the model makes them, an estimate; WORDS:
+ * tiles of 8 by 8 values of 16 bits, a word of two a lane, as mma wants them; LDSM: those tiles by ldmatrix, four a
+ * time. */
+enum code_wmma { WMMA_OWN, WMMA_WORDS, WMMA_LDSM };
+
+/* Atomics: type2 of the instruction. */
+enum code_atomic { AT_ADD, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_CAS, AT_EXCH, AT_AND, AT_OR, AT_XOR };
 
 /* mbarrier: type2 of the instruction. */
 enum code_mbarrier {
@@ -355,6 +397,8 @@ struct code_flow {
 int cfg_build(struct code *code, const struct code_flow *flow);
 /* Mark shared loads that ptxas would join into 64- and 128-bit ones. */
 int merge_shared_loads(struct code *code);
+/* Mark floating-point work that depends on who else reads its registers (software.c). */
+int software_mark(struct code *code);
 /* Mark what need not run, or only once; fold_finish() makes code->run of the rest, when registers are offsets. */
 int fold_code(struct code *code);
 int fold_finish(struct code *code);

@@ -50,7 +50,7 @@ void decode_blank(struct code_ins *n)
     memset(n, 0, sizeof *n);
     memset(n->d, 0xff, sizeof n->d);
     memset(n->s, 0xff, sizeof n->s);
-    n->a = n->stat = n->guard = n->guarded = n->wide = CODE_NONE;
+    n->a = n->stat = n->guard = n->guarded = n->long_way = n->wide = CODE_NONE;
 }
 
 const struct ptx_operand *decode_operand(struct builder *b, uint32_t k)
@@ -528,6 +528,11 @@ void decode_emit_flow(struct builder *b, uint16_t op, enum code_end kind, uint32
     }
     n->op = op;
     n->inner = b->table[op];
+    n->long_way = CODE_NONE;
+    if (n->software && code_software[n->software].domain > SOFTWARE_NONE) { /* it depends on the operands */
+        n->long_way = c->guarded_n++;
+        n->inner = b->table[OP_software];
+    }
     n->fn = n->inner;
     n->line = b->in->line;
     n->source_line = b->in->source_line;
@@ -1126,7 +1131,7 @@ static int find_reductions(struct code *c)
             is_read[c->wide[k].s[n]] = 1;
     for (uint32_t k = 0; k < c->ins_n; k++) {
         struct code_ins *in = &c->ins[k];
-        bool can_be = in->op == OP_atom && in->type2 != 5 && in->type2 != 6; /* cas, exch return */
+        bool can_be = in->op == OP_atom && in->type2 != AT_CAS && in->type2 != AT_EXCH; /* they return */
         if (can_be && (in->d[0] == CODE_NONE || !is_read[in->d[0]])) {
             in->flags &= (uint16_t)~CODE_RETURNS;
             in->d[0] = CODE_NONE;
@@ -1197,6 +1202,8 @@ static int analyse(struct builder *b, bool merges)
         err = cfg_build(b->code, b->flow);
     if (!err && merges)
         err = merge_shared_loads(b->code);
+    if (!err)
+        err = software_mark(b->code);
     if (!err)
         err = fold_code(b->code);
     if (!err)

@@ -101,7 +101,7 @@ static bool is_integer(uint8_t t)
 }
 
 /* Types that go together, and the metric that counts them. */
-static bool choose_types(struct code_matrix *m)
+static bool choose_types(struct code_matrix *m, uint32_t target)
 {
     bool is_half = m->c == MATRIX_F16;
     if (is_integer(m->a) != (m->c == MATRIX_S32) || (m->a == MATRIX_F64) != (m->c == MATRIX_F64))
@@ -124,6 +124,8 @@ static bool choose_types(struct code_matrix *m)
     case MATRIX_E4M3:
     case MATRIX_E5M2:
         m->count = is_half ? TENSOR_FP8_ACC16 : TENSOR_FP8_ACC32;
+        if (target == 90) /* no such product there: ptxas makes halves of the factors and products of those */
+            m->count = is_half ? TENSOR_FP16_ACC16 : TENSOR_FP16_ACC32;
         break;
     case MATRIX_S8:
     case MATRIX_U8:
@@ -201,7 +203,7 @@ bool decode_mma(struct builder *b)
     m->a = words.types[1];
     m->b = words.types[2];
     m->c = words.types[3];
-    if (!choose_types(m) || !take_operands(b, w) || !fits_layout(m))
+    if (!choose_types(m, b->code->module->target) || !take_operands(b, w) || !fits_layout(m))
         return false;
     decode_emit(b, OP_mma);
     return true;
@@ -247,7 +249,7 @@ static bool decode_wmma_mma(struct builder *b)
     }
     if (m->c != m->d && m->a == MATRIX_F16) /* f16 and f32 mixed */
         return false;
-    if (!choose_types(m) || !take_operands(b, w) || !fits_share(m, 'a', m->a, m->a_n) ||
+    if (!choose_types(m, b->code->module->target) || !take_operands(b, w) || !fits_share(m, 'a', m->a, m->a_n) ||
         !fits_share(m, 'b', m->b, m->b_n) || !fits_share(m, 'c', m->c, m->c_n))
         return false;
     decode_emit(b, OP_mma);
@@ -288,8 +290,10 @@ static bool decode_wmma_memory(struct builder *b, bool is_load)
     b->now.space = space_of_words(b);
     b->now.bytes = b->now.count_bytes = (uint8_t)(m->a == MATRIX_F64 ? 8 : m->bits < 8 ? 4 : m->bits / 8);
     b->now.vec = 1;
-    b->now.stat = b->code->stats_n;
-    b->code->stats_n += b->now.space == PTX_SPACE_GENERIC ? 3 : 1;
+    if (is_load && part != 'c' && m->bits == 16)
+        b->now.type2 = b->now.space == PTX_SPACE_SHARED ? WMMA_LDSM : WMMA_WORDS;
+    b->now.stat = b->code->stats_n; /* what is counted, and apart from it what is accessed */
+    b->code->stats_n += 2 * (b->now.space == PTX_SPACE_GENERIC ? 3 : 1);
     decode_address(b, decode_operand(b, is_load ? 1 : 0));
     rows = m->part == 'b' ? m->k : m->m;
     columns = m->part == 'a' ? m->k : m->n;

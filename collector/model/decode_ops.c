@@ -88,10 +88,8 @@ static uint8_t fp_class(const struct builder *b, uint8_t *width)
     enum ptx_type t = decode_last_type(b);
     bool is_add = decode_token(b, 0, "add") || decode_token(b, 0, "sub");
     bool is_fma = decode_token(b, 0, "fma") || decode_token(b, 0, "mad");
-    /* sin.approx and cos.approx scale their argument first: one FMUL beside the MUFU (sm_90 code) */
-    bool is_scaled = decode_token(b, 0, "sin") || decode_token(b, 0, "cos");
     *width = t == PTX_F16X2 || t == PTX_BF16X2 ? 2 : 1;
-    if (!is_add && !is_fma && !is_scaled && !decode_token(b, 0, "mul"))
+    if (!is_add && !is_fma && !decode_token(b, 0, "mul"))
         return FP_NONE;
     switch (t) {
     case PTX_F32:
@@ -108,14 +106,18 @@ static uint8_t fp_class(const struct builder *b, uint8_t *width)
     }
 }
 
-/* Float operations that SASS makes from several: FP counts are then a lower bound. */
-static bool is_software(const struct builder *b)
+/* The row of software.def, 0: none. */
+static uint8_t software_of(const struct builder *b)
 {
-    static const char *const names[] = {"div", "rcp", "sqrt", "rsqrt", NULL};
     enum ptx_type t = decode_last_type(b);
-    bool is_one_mufu =
-        t == PTX_F32 && decode_has(b, "approx") && (decode_token(b, 0, "rcp") || decode_token(b, 0, "rsqrt"));
-    return (t == PTX_F32 || t == PTX_F64) && decode_index(b, 0, names) >= 0 && !is_one_mufu;
+    bool has_ftz = decode_has(b, "ftz");
+    for (uint32_t k = 1; k < code_software_n; k++) {
+        const struct code_software *s = &code_software[k];
+        if (s->type == t && decode_token(b, 0, s->opcode) && (!s->accuracy[0] || decode_has(b, s->accuracy)) &&
+            (s->ftz == 2 || (s->ftz == 1) == has_ftz))
+            return (uint8_t)k;
+    }
+    return 0;
 }
 
 static bool decode_simple(struct builder *b)
@@ -143,8 +145,7 @@ static bool decode_simple(struct builder *b)
         b->now.s[k] = decode_source(b, decode_operand(b, k + 1), sig->s[k]);
     b->now.d_wide = sig->d == 8;
     b->now.fp = fp_class(b, &b->now.fp_width);
-    if (is_software(b))
-        b->now.flags |= CODE_SOFTWARE;
+    b->now.software = software_of(b);
     if (b->now.d[0] == CODE_NONE)
         decode_emit(b, OP_nop);
     else
@@ -761,6 +762,13 @@ static bool decode_st(struct builder *b)
     return true;
 }
 
+/* Has the GPU no instruction for it in shared memory? (SASS of nvcc 13.0, sm_90) */
+static bool retries(const struct memory_words *m, int how)
+{
+    bool is_word = m->type == PTX_U32 || m->type == PTX_S32 || m->type == PTX_B32;
+    return !is_word && how != AT_CAS && how != AT_EXCH;
+}
+
 static bool decode_atom(struct builder *b)
 {
     static const char *const names[] = {"add", "min", "max", "inc", "dec", "cas", "exch", "and", "or", "xor", NULL};
@@ -781,6 +789,10 @@ static bool decode_atom(struct builder *b)
         return false;
     set_memory(b, &m);
     bytes = b->now.bytes;
+    if (m.space == PTX_SPACE_SHARED && retries(&m, how)) {
+        b->now.flags |= CODE_RETRIES;
+        b->code->stats_n += 2; /* swaps, loads, and the accesses themselves */
+    }
     if ((bytes < 4 && m.type != PTX_F16 && m.type != PTX_BF16 && m.type != PTX_B16) ||
         ((m.type == PTX_F32 || m.type == PTX_F64 || m.type == PTX_F16X2) && how != 0))
         return false;

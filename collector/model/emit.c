@@ -187,6 +187,9 @@ static void put_kernel(struct ws_emit *e, uint32_t name, const struct ws_model_l
     k.block_x = l->block[0];
     k.block_y = l->block[1];
     k.block_z = l->block[2];
+    k.cluster_x = l->cluster[0]; /* 0: as the kernel says */
+    k.cluster_y = l->cluster[1];
+    k.cluster_z = l->cluster[2];
     k.regs_per_thread = regs;
     k.static_smem_bytes = r->static_smem_bytes;
     k.dynamic_smem_bytes = l->dynamic_smem_bytes;
@@ -206,6 +209,13 @@ static void put_sample(struct ws_emit *e, uint64_t profile, const struct ws_mode
     put_number(e, profile, WS_MODEL_BLOCKS_KEY, (double)r->blocks_run);
     put_number(e, profile, WS_MODEL_INTERVAL_KEY, r->interval);
     e->sampled++;
+}
+
+static void put_grade(struct ws_emit *e, uint64_t profile, const char *metric, uint8_t grade)
+{
+    char key[96];
+    snprintf(key, sizeof key, WS_MODEL_GRADE_PREFIX "%s", metric);
+    put_number(e, profile, key, grade);
 }
 
 static void put_sampled_warning(struct ws_emit *e)
@@ -278,6 +288,8 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
             emit->keys[k] = string_id(emit, m->key);
         rec.key = emit->keys[k];
         PUT(emit, metric, WS_REC_METRIC, &rec);
+        if (raw[k].grade != WS_GRADE_EXACT)
+            put_grade(emit, p.profile, m->key, raw[k].grade);
     }
     if (result->is_sampled)
         put_sample(emit, p.profile, result);
@@ -288,14 +300,15 @@ void ws_emit_launch(struct ws_emit *emit, const char *name, const struct ws_mode
         snprintf(code, sizeof code, "model-%s", ws_model_check_name(issue->check));
         ws_emit_status(emit, code, issue->is_hint ? 1 : 2, issue->text, remedy_of(issue), issue->count);
     }
-    if (result->is_stopped)
+    if (result->is_stopped && result->stop != WS_MODEL_STOP_CANCELLED) /* Ctrl-C is told by whoever asked for it */
         ws_emit_status(emit, "model-stopped", 1,
                        "a launch was stopped at its bound of instructions: its counts are too low",
                        "raise --max-instructions, or model fewer blocks", 1);
     if (result->counts.fp_is_lower_bound)
         ws_emit_status(
             emit, "model-fp-lower-bound", 0,
-            "a kernel divides or takes roots: SASS adds floating-point work there that the model does not see",
+            "a kernel divides or takes roots of values near the end of the number range, or rounds otherwise than to "
+            "nearest: SASS calls functions there whose floating-point work the model does not see",
             "measure on a GPU for the exact FLOP", 1);
 }
 
@@ -313,6 +326,8 @@ static const struct {
     [WS_MODEL_GLOBAL_RED] = {WS_SPACE_GLOBAL, WS_MEMORY_OP_ATOMIC},
     [WS_MODEL_SHARED_ATOMIC] = {WS_SPACE_SHARED, WS_MEMORY_OP_ATOMIC},
     [WS_MODEL_CONST_LD] = {WS_SPACE_CONSTANT, WS_MEMORY_OP_LOAD},
+    [WS_MODEL_MATRIX_LD] = {WS_SPACE_SHARED, WS_MEMORY_OP_LOAD},
+    [WS_MODEL_MATRIX_ST] = {WS_SPACE_SHARED, WS_MEMORY_OP_STORE},
     [WS_MODEL_ASYNC_COPY] = {WS_SPACE_GLOBAL, WS_MEMORY_OP_ASYNC_COPY},
 };
 

@@ -18,6 +18,8 @@ struct ws_emit;
 /* Beside the counts where a kernel has them: instructions. */
 #define WS_MODEL_TEXTURES_KEY "model_texture_instructions"
 #define WS_MODEL_SURFACES_KEY "model_surface_instructions"
+/* The same before a metric's key: the number is its enum ws_grade, where that is not exact. */
+#define WS_MODEL_GRADE_PREFIX "grade."
 
 /* What the session is. Texts are copied. */
 struct ws_emit_session {

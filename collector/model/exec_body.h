@@ -552,6 +552,8 @@ static void op_wrapped(struct warp *w, const struct code_ins *i)
     w->mask = before;
 }
 
+#include "exec_software.h"
+
 static void op_bfi_b32(struct warp *w, const struct code_ins *i)
 {
     const uint32_t *a = reg_at(w, i->s[0]), *b = reg_at(w, i->s[1]), *c = reg_at(w, i->s[2]), *d = reg_at(w, i->s[3]);

@@ -250,9 +250,9 @@ static uint64_t element_offset(const struct code_matrix *m, uint32_t lane, uint3
 /* Count the access and find its bytes; the lanes that may touch them. */
 static uint32_t wmma_resolve(struct warp *w, const struct code_ins *i, uint64_t *addr, bool writes)
 {
-    struct code_ins one = *i;
-    uint32_t left = w->mask, good = 0;
-    one.op = writes ? OP_stmatrix : OP_ldmatrix;
+    uint32_t left = w->mask, good = 0, stat = i->stat;
+    if (i->type2 != WMMA_OWN) /* counted apart */
+        stat += i->space == PTX_SPACE_GENERIC ? 3 : 1;
     while (left) {
         uint64_t part[32];
         uint8_t space[32], now;
@@ -266,10 +266,10 @@ static uint32_t wmma_resolve(struct warp *w, const struct code_ins *i, uint64_t 
             same |= (uint32_t)(space[l] == now) << l;
         same &= left;
         if (w->ctx->checks && now == PTX_SPACE_SHARED)
-            check_shared(w, &one, part, same, i->bytes, !writes, writes);
+            check_shared(w, i, part, same, i->bytes, !writes, writes);
         else if (w->ctx->checks && now == PTX_SPACE_GLOBAL)
-            check_global(w, &one, part, same, i->bytes, !writes, writes);
-        good |= resolve(w, i, now, part, same);
+            check_global(w, i, part, same, i->bytes, !writes, writes);
+        good |= resolve_at(w, i, stat, now, part, same);
         for (int l = 0; l < 32; l++)
             if (same >> l & 1)
                 addr[l] = part[l];
@@ -291,6 +291,42 @@ static struct wmma_walk wmma_walk_of(const struct code_wide *wide, const struct 
     return walk;
 }
 
+/* Requests of a factor of 16-bit values, whatever lane the model keeps them in: by tiles of 8 lines (what lies side by
+ * side in memory) of 8 values. */
+static void count_wmma(struct warp *w, const struct code_ins *i, const uint64_t base[32], const uint32_t stride[32])
+{
+    const struct code_matrix *m = &w->ctx->code->wide[i->wide].matrix;
+    uint32_t rows = m->part == 'b' ? m->k : m->m, columns = m->part == 'a' ? m->k : m->n;
+    uint32_t down = (m->is_column ? columns : rows) / 8, tiles = rows * columns / 64;
+    uint32_t a_time = i->type2 == WMMA_LDSM ? 4 : 1;
+    uint64_t first = base[0];
+    uint8_t space = i->space == PTX_SPACE_GENERIC ? window_of(&first) : i->space;
+    uint32_t offset = i->space != PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL ? 0
+                      : space == PTX_SPACE_SHARED                                ? 1
+                                                                                 : 2;
+    struct code_ins one = *i;
+    one.bytes = i->type2 == WMMA_LDSM ? 16 : 4;
+    for (uint32_t tile = 0; tile < tiles; tile += a_time) {
+        uint64_t addr[32];
+        uint32_t mask = w->mask;
+        for (uint32_t l = 0; l < 32; l++) {
+            uint32_t t = tile + (i->type2 == WMMA_LDSM ? l / 8 : 0);
+            uint32_t line = i->type2 == WMMA_LDSM ? l % 8 : l / 4, cell = i->type2 == WMMA_LDSM ? 0 : l % 4 * 2;
+            uint64_t at = (uint64_t)(t % down * 8 + line) * stride[l] + t / down * 8 + cell;
+            addr[l] = base[l] + 2 * at;
+            if (i->space == PTX_SPACE_GENERIC)
+                (void)window_of(&addr[l]);
+            if (t >= tiles)
+                mask &= ~(1u << l);
+        }
+        if (mask)
+            count_pattern(&w->ctx->mem_rows[i->stat + offset], &one, addr, mask, one.bytes,
+                          space == PTX_SPACE_SHARED  ? RULE_BANKS
+                          : space == PTX_SPACE_LOCAL ? RULE_LOCAL
+                                                     : RULE_SECTORS);
+    }
+}
+
 static void op_wmma_load(struct warp *w, const struct code_ins *i)
 {
     const struct code_wide *wide = &w->ctx->code->wide[i->wide];
@@ -301,6 +337,8 @@ static void op_wmma_load(struct warp *w, const struct code_ins *i)
     uint64_t base[32], out[32] = {0};
     lane_addresses(w, i, base);
     memcpy(stride, reg_at(w, i->s[0]), sizeof stride);
+    if (i->type2 != WMMA_OWN)
+        count_wmma(w, i, base, stride);
     for (uint32_t piece = 0; piece < walk.pieces; piece++) {
         uint32_t reg = piece / packed, low[32], good;
         uint64_t addr[32];

@@ -130,6 +130,22 @@ static void note_sectors(union mem_counts *one, const uint64_t *addr, uint32_t m
     one->used_bytes = s.bytes;
 }
 
+static enum ws_access_op access_op(const struct code_ins *i)
+{
+    switch (i->op) {
+    case OP_atom:
+        return i->type2 == AT_CAS ? WS_ACCESS_SWAP : WS_ACCESS_ATOMIC;
+    case OP_ldmatrix:
+    case OP_st_any:
+    case OP_st_shared_b32:
+    case OP_stmatrix:
+    case OP_wmma_store:
+        return WS_ACCESS_STORE;
+    default:
+        return WS_ACCESS_LOAD;
+    }
+}
+
 /* Not seen the last time: count it by the rules and remember it. */
 __attribute__((noinline)) static void learn_pattern(struct mem_row *row, const struct code_ins *i, const uint64_t *addr,
                                                     uint32_t mask, uint32_t counted, enum pattern_rule rule)
@@ -140,7 +156,7 @@ __attribute__((noinline)) static void learn_pattern(struct mem_row *row, const s
     row->pattern_phase = phase_of(addr[__builtin_ctz(mask)], rule);
     if (rule == RULE_BANKS) {
         struct ws_banks b;
-        ws_access_banks(addr, mask, counted, &b);
+        ws_access_banks(addr, mask, counted, access_op(i), &b);
         one.wavefronts = b.wavefronts;
         one.wavefronts_ideal = b.ideal;
     } else {
@@ -269,9 +285,10 @@ static uint32_t resolve_cluster(struct warp *w, const struct code_ins *i, uint64
     return mask;
 }
 
-/* Count the lanes `mask` of one space and turn their addresses into host addresses, in place. Returns the lanes
- * whose bytes may be touched. */
-static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space, uint64_t *addr, uint32_t mask)
+/* Count the lanes `mask` of one space, in the statistics row stat, and turn their addresses into host addresses, in
+ * place. Returns the lanes whose bytes may be touched. */
+static uint32_t resolve_at(struct warp *w, const struct code_ins *i, uint32_t stat, uint8_t space, uint64_t *addr,
+                           uint32_t mask)
 {
     struct exec_ctx *ctx = w->ctx;
     /* a generic instruction has a row per space it may turn out to touch */
@@ -279,7 +296,7 @@ static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space,
                       : space == PTX_SPACE_SHARED   ? 1
                       : space == PTX_SPACE_LOCAL    ? 2
                                                     : 0;
-    struct mem_row *row = &ctx->mem_rows[i->stat + offset];
+    struct mem_row *row = &ctx->mem_rows[stat + offset];
     uint32_t bytes = (uint32_t)i->bytes * i->vec;
     uint64_t limit = code_local(ctx->code);
     uint64_t first, base = 0;
@@ -324,6 +341,11 @@ static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space,
     LANES
     addr[l] += base;
     return mask;
+}
+
+static uint32_t resolve(struct warp *w, const struct code_ins *i, uint8_t space, uint64_t *addr, uint32_t mask)
+{
+    return resolve_at(w, i, i->stat, space, addr, mask);
 }
 
 /* Generic addresses: which window the lane's address is in; the address within it. */
@@ -791,8 +813,6 @@ static void op_st_shared_b32(struct warp *w, const struct code_ins *i)
 
 /* --- atomics --- */
 
-enum atomic_op { AT_ADD, AT_MIN, AT_MAX, AT_INC, AT_DEC, AT_CAS, AT_EXCH, AT_AND, AT_OR, AT_XOR };
-
 static uint64_t atomic_float(const struct code_ins *i, uint64_t old, uint64_t b)
 {
     uint8_t t = i->type;
@@ -840,6 +860,47 @@ static uint64_t atomic_result(const struct code_ins *i, uint64_t old, uint64_t b
     }
 }
 
+/* Lanes whose swap succeeds: one a bank in each part of the warp that is served at once, and one an address. */
+static uint32_t winners_of(const uint64_t addr[32], uint32_t mask, uint32_t words)
+{
+    uint32_t part = 32 / words, won = 0;
+    for (uint32_t first = 0; first < 32; first += part) {
+        uint32_t banks = 0;
+        for (uint32_t l = first; l < first + part; l++) {
+            uint32_t mine = (words == 2 ? 3u : 1u) << (addr[l] >> 2 & 31u), is_taken = 0;
+            for (uint32_t m = won; m; m &= m - 1)
+                is_taken |= addr[__builtin_ctz(m)] == addr[l];
+            if (!(mask >> l & 1) || (banks & mine) || is_taken)
+                continue;
+            banks |= mine;
+            won |= 1u << l;
+        }
+    }
+    return won;
+}
+
+/* Rows of the instruction: swaps, then the loads before them. An H200 counts so (tests/gpu/results, calibrate). */
+static void count_retries(struct warp *w, const struct code_ins *i, const uint64_t addr[32])
+{
+    struct mem_row *swaps = &w->ctx->mem_rows[i->stat], *loads = swaps + 1;
+    uint32_t words = i->bytes == 8 ? 2 : 1, part = 32 / words;
+    struct code_ins load = *i;
+    load.op = OP_ld_any;
+    for (uint32_t left = w->mask; left;) {
+        uint32_t lanes = (uint32_t)__builtin_popcount(left), parts = 0;
+        count_pattern(loads, &load, addr, left, i->bytes, RULE_BANKS);
+        for (uint32_t first = 0; first < 32; first += part)
+            parts += (left >> first & (part == 32 ? UINT32_MAX : (1u << part) - 1)) != 0;
+        swaps->sum.requests++;
+        swaps->sum.lanes += lanes;
+        swaps->sum.bytes += (uint64_t)lanes * i->bytes;
+        swaps->sum.wavefronts += 2ull * parts;
+        swaps->sum.wavefronts_ideal += 2ull * parts;
+        left &= ~winners_of(addr, left, words);
+    }
+    swaps->sum.same_address += ws_access_same_address(addr, w->mask);
+}
+
 static void op_atom(struct warp *w, const struct code_ins *i)
 {
     struct mem_row *row = &w->ctx->mem_rows[i->stat];
@@ -850,7 +911,12 @@ static void op_atom(struct warp *w, const struct code_ins *i)
     lane_addresses(w, i, addr);
     if (i->space == PTX_SPACE_GENERIC)
         row->sum.same_address += ws_access_same_address(addr, w->mask); /* else with the pattern */
-    mask = resolve_any(w, i, addr);
+    if (i->flags & CODE_RETRIES) {                                      /* what is accessed is not what is counted */
+        count_retries(w, i, addr);
+        mask = resolve_at(w, i, i->stat + 2, i->space, addr, w->mask);
+    } else {
+        mask = resolve_any(w, i, addr);
+    }
     if (lock)
         pthread_mutex_lock(lock);
     for (uint32_t m = mask; m; m &= m - 1) {
@@ -906,7 +972,6 @@ static void op_ldmatrix(struct warp *w, const struct code_ins *i)
 static void op_cp_async(struct warp *w, const struct code_ins *i)
 {
     uint32_t mask;
-    struct code_ins source = *i;
     uint64_t addr[32];
     uint64_t to[32];
     const uint64_t *global = reg_at(w, i->s[0]);
@@ -914,11 +979,10 @@ static void op_cp_async(struct warp *w, const struct code_ins *i)
     lane_addresses(w, i, to);
     LANES
     addr[l] = global[l];
-    source.count_bytes = i->bytes;
     for (int l = 0; l < 32; l++)
         if (window_of(&to[l]) == PTX_SPACE_LOCAL)
             to[l] = UINT64_MAX;
-    mask = resolve(w, &source, PTX_SPACE_GLOBAL, addr, w->mask);
+    mask = resolve(w, i, PTX_SPACE_GLOBAL, addr, w->mask);
     for (uint32_t m = mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         uint64_t n = i->s[1] != CODE_NONE ? lane_bits(w, i, 1, l) : i->bytes;

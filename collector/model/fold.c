@@ -140,8 +140,8 @@ static bool is_fixed(const struct fold *f, uint32_t reg)
 static bool runs_once(const struct fold *f, const struct code_ins *in)
 {
     uint32_t regs[CODE_REGS_MAX];
-    if (in->fold != FOLD_RUNS || !is_formula[in->op] || in->guard != CODE_NONE)
-        return false;
+    if (in->fold != FOLD_RUNS || !is_formula[in->op] || in->guard != CODE_NONE || in->long_way != CODE_NONE)
+        return false; /* operands of each run are looked at */
     for (uint32_t n = code_reads(f->code, in, regs); n-- > 0;)
         if (!is_fixed(f, regs[n]))
             return false;

@@ -171,6 +171,8 @@ enum ws_model_kind {
     WS_MODEL_SHARED_ATOMIC,
     WS_MODEL_CONST_LD,
     WS_MODEL_ASYNC_COPY, /* cp.async: its global side */
+    WS_MODEL_MATRIX_LD,  /* ldmatrix (LDSM) and what becomes it: no shared load to the GPU's counters */
+    WS_MODEL_MATRIX_ST,  /* stmatrix (STSM) */
     WS_MODEL_KIND_COUNT
 };
 
@@ -187,9 +189,10 @@ struct ws_model_counts {
     uint64_t textures, surfaces;            /* instructions: tex and tld4; suld and sust. Their sectors are not known */
     uint64_t bulk[2];                       /* cp.async.bulk: into shared memory, out of it */
     bool is_assumed[WS_MODEL_KIND_COUNT]; /* with accesses whose pattern is ours (wmma, other blocks' shared memory) */
-    bool fp_is_lower_bound;               /* the kernel has div, sqrt, … that SASS makes from several */
-    uint32_t merged_loads;                /* shared loads joined as ptxas does (static) */
-    uint64_t ptx_instructions;            /* PTX, not SASS: never compare with inst_executed */
+    bool fp_is_lower_bound;               /* some div, sqrt, … called a function of SASS (software.def) */
+    bool fp_is_upper_bound[WS_MODEL_FP_COUNT]; /* SASS may skip work whose result only a select reads */
+    uint32_t merged_loads;                     /* shared loads joined as ptxas does (static) */
+    uint64_t ptx_instructions;                 /* PTX, not SASS: never compare with inst_executed */
     uint64_t ptx_thread_instructions;
     uint64_t branches, divergent_branches; /* PTX level */
     uint64_t memory_64b, memory_128b;      /* memory instructions of these widths, any space */

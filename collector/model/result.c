@@ -13,11 +13,17 @@
 
 static enum ws_model_kind kind_of(const struct code_ins *i, uint32_t generic_row)
 {
-    bool is_load = i->op == OP_ld_any || i->op == OP_ld_global_b32 || i->op == OP_ld_shared_b32 ||
-                   i->op == OP_ldmatrix || i->op == OP_wmma_load;
+    bool is_load =
+        i->op == OP_ld_any || i->op == OP_ld_global_b32 || i->op == OP_ld_shared_b32 || i->op == OP_wmma_load;
     uint8_t space = i->space;
+    if (i->op == OP_ldmatrix || (i->op == OP_wmma_load && i->type2 == WMMA_LDSM))
+        return WS_MODEL_MATRIX_LD;
+    if (i->op == OP_stmatrix)
+        return WS_MODEL_MATRIX_ST;
     if (i->op == OP_cp_async)
         return WS_MODEL_ASYNC_COPY;
+    if (i->flags & CODE_RETRIES)
+        return generic_row == 0 ? WS_MODEL_SHARED_ATOMIC : WS_MODEL_SHARED_LD;
     if (space == PTX_SPACE_GENERIC)
         space = generic_row == 1 ? PTX_SPACE_SHARED : generic_row == 2 ? PTX_SPACE_LOCAL : PTX_SPACE_GLOBAL;
     if (i->op == OP_atom)
@@ -68,17 +74,34 @@ static bool is_shared_kind(enum ws_model_kind kind)
     return kind == WS_MODEL_SHARED_LD || kind == WS_MODEL_SHARED_ST || kind == WS_MODEL_SHARED_ATOMIC;
 }
 
+/* What SASS does for an operation that it makes from several. */
+static void count_software(struct ws_model_counts *c, const struct exec_ctx *ctx, const struct code_ins *in,
+                           uint64_t lanes)
+{
+    static const uint8_t class_of[SOFTWARE_COUNTS] = {FP32_ADD, FP32_MUL, FP32_FMA, FP64_MUL, FP64_FMA};
+    const struct code_software *s = &code_software[in->software];
+    uint64_t long_lanes = s->domain == SOFTWARE_ALL   ? 0
+                          : in->long_way == CODE_NONE ? lanes
+                                                      : ctx->guard_rows[in->long_way].lanes;
+    for (int k = 0; k < SOFTWARE_COUNTS; k++)
+        c->fp[class_of[k]] += (lanes - long_lanes) * s->short_way[k] + long_lanes * s->long_way[k];
+    c->fp_is_lower_bound |= (long_lanes > 0 && !s->is_whole) || (lanes > 0 && (in->flags & CODE_LIVES_ON));
+}
+
 static void count_instruction(struct ws_model_result *r, const struct exec_ctx *ctx, const struct code_ins *in,
                               const struct ws_model_row *row)
 {
     struct ws_model_counts *c = &r->counts;
     if (in->fp != FP_NONE) {
         c->fp[in->fp] += row->lanes;
+        c->fp_is_upper_bound[in->fp] |= (in->flags & CODE_SELECTED) && row->lanes > 0;
         if (in->fp >= FP16_ADD)
             c->fp16_values += row->lanes * in->fp_width;
     }
-    if ((in->flags & CODE_SOFTWARE) && row->lanes)
-        c->fp_is_lower_bound = true;
+    if ((in->flags & CODE_RETRIES) && in->type2 == AT_ADD && (in->type == PTX_F32 || in->type == PTX_F64))
+        c->fp[in->type == PTX_F32 ? FP32_ADD : FP64_ADD] += ctx->mem_rows[in->stat].sum.lanes; /* once a try */
+    if (in->software)
+        count_software(c, ctx, in, row->lanes);
     if (in->op == OP_mma) {
         const struct code_matrix *m = &ctx->code->wide[in->wide].matrix;
         c->tensor[m->count] += row->runs * 2ull * m->m * m->n * m->k; /* a multiply-add is two */
@@ -97,7 +120,9 @@ static void add_rows(struct ws_model_result *r, const struct exec_ctx *ctx, cons
 {
     struct ws_model_row row = {0};
     bool has_memory = in->stat != CODE_NONE && in->op != OP_ld_param && !(in->flags & CODE_MERGED);
-    uint32_t rows = has_memory && in->space == PTX_SPACE_GENERIC ? 3 : 1;
+    uint32_t rows = 1;
+    if (has_memory)
+        rows = in->flags & CODE_RETRIES ? 2 : in->space == PTX_SPACE_GENERIC ? 3 : 1;
     if (in->flags & CODE_UNCOUNTED)
         return;
     fill_row(&row, in, ctx, block);
@@ -112,10 +137,11 @@ static void add_rows(struct ws_model_result *r, const struct exec_ctx *ctx, cons
             one.kind = kind_of(in, k);
             add_memory(&one.memory, &m->sum);
             add_memory(&r->counts.memory[one.kind], &m->sum);
-            r->counts.is_assumed[one.kind] |=
-                in->op == OP_wmma_load || in->op == OP_wmma_store || (ctx->code->uses_mapa && is_shared_kind(one.kind));
+            r->counts.is_assumed[one.kind] |= (in->op == OP_wmma_load && in->type2 == WMMA_OWN) ||
+                                              in->op == OP_wmma_store ||
+                                              (ctx->code->uses_mapa && is_shared_kind(one.kind));
             r->counts.memory_64b += in->count_bytes == 8 ? m->sum.requests : 0;
-            r->counts.memory_128b += in->count_bytes == 16 ? m->sum.requests : 0;
+            r->counts.memory_128b += in->count_bytes == 16 || one.kind == WS_MODEL_MATRIX_LD ? m->sum.requests : 0;
         }
         if (r->rows)
             r->rows[r->rows_n++] = one;

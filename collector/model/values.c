@@ -32,6 +32,9 @@ static void put_memory(struct ws_value *raw, const struct ws_model_counts *c)
     put(raw, WS_M_shared_st_wavefronts, m[WS_MODEL_SHARED_ST].wavefronts);
     put(raw, WS_M_shared_atom_requests, m[WS_MODEL_SHARED_ATOMIC].requests);
     put(raw, WS_M_shared_atom_wavefronts, m[WS_MODEL_SHARED_ATOMIC].wavefronts);
+    put(raw, WS_M_matrix_ld_requests, m[WS_MODEL_MATRIX_LD].requests);
+    put(raw, WS_M_matrix_ld_wavefronts, m[WS_MODEL_MATRIX_LD].wavefronts);
+    put(raw, WS_M_matrix_st_requests, m[WS_MODEL_MATRIX_ST].requests);
     put(raw, WS_M_shared_ideal_wavefronts,
         m[WS_MODEL_SHARED_LD].ideal_wavefronts + m[WS_MODEL_SHARED_ST].ideal_wavefronts);
     put(raw, WS_M_local_ld_requests, m[WS_MODEL_LOCAL_LD].requests);
@@ -49,8 +52,10 @@ static void put_arithmetic(struct ws_value *raw, const struct ws_model_counts *c
         WS_M_fp64_mul,   WS_M_fp64_fma, WS_M_fp16_add, WS_M_fp16_mul, WS_M_fp16_fma};
     for (int k = 1; k < WS_MODEL_FP_COUNT; k++) {
         put(raw, keys[k], c->fp[k]);
-        if (c->fp_is_lower_bound)
-            raw[keys[k]].grade = WS_GRADE_LOWER_BOUND;
+        if (c->fp_is_lower_bound || c->fp_is_upper_bound[k])
+            raw[keys[k]].grade = !c->fp_is_lower_bound     ? WS_GRADE_UPPER_BOUND
+                                 : c->fp_is_upper_bound[k] ? WS_GRADE_ESTIMATE
+                                                           : WS_GRADE_LOWER_BOUND;
     }
 }
 

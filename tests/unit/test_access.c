@@ -86,18 +86,89 @@ TEST(wide_shared_accesses_go_by_halves_and_quarters)
     struct ws_banks b;
     for (uint64_t l = 0; l < 32; l++)
         addr[l] = 8 * l;
-    ws_access_banks(addr, UINT32_MAX, 8, &b);
+    ws_access_banks(addr, UINT32_MAX, 8, WS_ACCESS_LOAD, &b);
     CHECK_INT(b.wavefronts, 2);
     CHECK_INT(b.ideal, 2);
     for (uint64_t l = 0; l < 32; l++)
         addr[l] = 16 * l;
-    ws_access_banks(addr, UINT32_MAX, 16, &b);
+    ws_access_banks(addr, UINT32_MAX, 16, WS_ACCESS_LOAD, &b);
     CHECK_INT(b.wavefronts, 4);
     for (uint64_t l = 0; l < 32; l++)
         addr[l] = 64;
-    ws_access_banks(addr, UINT32_MAX, 16, &b); /* measured on an H200: 2, not 1 */
+    ws_access_banks(addr, UINT32_MAX, 16, WS_ACCESS_LOAD, &b); /* measured on an H200: 2, not 1 */
     CHECK_INT(b.wavefronts, 2);
     CHECK_INT(b.ideal, 2);
+}
+
+/* Element of a lane by the patterns of tests/gpu/calibrate.cu (place()), and the rounds that an H200 counted. */
+static int32_t place(uint32_t pattern, int32_t l)
+{
+    static const int32_t none = -1;
+    switch (pattern) {
+    case 0:
+        return l;
+    case 1:
+        return 0;
+    case 2:
+        return l >> 1;
+    case 3:
+        return (l & 1) | (l >> 2) << 1;
+    case 4:
+        return l >> 2;
+    case 8:
+        return l % 2 ? none : l;
+    case 11:
+        return l < 16 ? 0 : 8;
+    case 12:
+        return l % 2 ? 16 : 0;
+    case 13:
+        return l & 15;
+    case 14:
+        return l < 16 ? l % 2 * 16 : 1;
+    case 15:
+        return l == 31 ? 9 : l >> 2;
+    case 16:
+        return l < 16 ? l & 7 : 8 + (l & 7);
+    case 17:
+        return l % 2 ? none : l / 2;
+    case 19:
+        return l & 12 ? none : (l & 3) | (l >> 4) << 2;
+    case 20:
+        return l & 0x14 ? none : (l & 3) | (l >> 3) << 2;
+    case 21:
+        return l < 16 ? l >> 1 : l - 16;
+    default:
+        return l < 16 ? l >> 1 : 8 + ((l & 1) | (l - 16) >> 2 << 1);
+    }
+}
+
+TEST(parts_of_a_warp_join_as_on_an_h200)
+{
+    static const struct {
+        uint32_t pattern, load_8, load_16, store_8, store_16; /* rounds; 0 = not measured */
+    } cases[] = {{0, 2, 4, 2, 4},  {1, 1, 2, 2, 4},  {2, 1, 2, 2, 4},  {3, 1, 2, 2, 4},  {4, 1, 2, 2, 4},
+                 {8, 2, 4, 2, 4},  {11, 1, 2, 2, 4}, {12, 4, 8, 4, 8}, {13, 2, 4, 2, 0}, {14, 3, 5, 3, 0},
+                 {15, 2, 3, 2, 0}, {16, 2, 4, 2, 0}, {17, 1, 2, 2, 0}, {19, 2, 2, 2, 0}, {20, 1, 1, 1, 0},
+                 {21, 2, 3, 2, 0}, {22, 2, 2, 2, 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (uint32_t width = 8; width <= 16; width += 8)
+            for (int op = WS_ACCESS_LOAD; op <= WS_ACCESS_STORE; op++) {
+                uint32_t want = op == WS_ACCESS_LOAD ? (width == 8 ? cases[k].load_8 : cases[k].load_16)
+                                                     : (width == 8 ? cases[k].store_8 : cases[k].store_16);
+                uint64_t addr[32];
+                uint32_t mask = 0;
+                struct ws_banks b;
+                for (int32_t l = 0; l < 32; l++) {
+                    int32_t p = place(cases[k].pattern, l);
+                    addr[l] = (uint64_t)(p < 0 ? 0 : p) * width;
+                    mask |= (uint32_t)(p >= 0) << l;
+                }
+                ws_access_banks(addr, mask, width, (enum ws_access_op)op, &b);
+                if (want && b.wavefronts != want)
+                    WS_FAIL("pattern %u, %u bytes, %s: %u rounds, measured %u", cases[k].pattern, width,
+                            op == WS_ACCESS_LOAD ? "load" : "store", b.wavefronts, want);
+                CHECK(b.ideal <= b.wavefronts);
+            }
 }
 
 TEST(inactive_lanes_do_not_count)
@@ -111,7 +182,7 @@ TEST(inactive_lanes_do_not_count)
     CHECK_INT(s.sectors, 2);
     CHECK_INT(s.lines, 2);
     CHECK_INT(s.lanes, 2);
-    ws_access_banks(addr, 0x00ff0000u, 4, &b);
+    ws_access_banks(addr, 0x00ff0000u, 4, WS_ACCESS_LOAD, &b);
     CHECK_INT(b.wavefronts, 8);
     ws_access_sectors(addr, 0, 4, &s);
     CHECK_INT(s.sectors, 0);

@@ -417,8 +417,8 @@ TEST(ldmatrix_gives_fragments_and_counts_a_round_a_matrix)
             uint32_t first = 64 * m + 8 * (l / 4) + l % 4 * 2;
             CHECK_INT(r.out[32 * m + l], first | (first + 1) << 16);
         }
-    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].requests, 1);
-    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].wavefronts, 4);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_MATRIX_LD].requests, 1);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_MATRIX_LD].wavefronts, 4);
     snprintf(both, sizeof both, "%s%s", body, turned);
     run_ptx(kernel_text(fill, both, ""), &r, 1, 32);
     REQUIRE(r.err == 0);
@@ -426,8 +426,191 @@ TEST(ldmatrix_gives_fragments_and_counts_a_round_a_matrix)
         uint32_t first = 8 * (l % 4 * 2) + l / 4;
         CHECK_INT(r.out[l], first | (first + 8) << 16);
     }
-    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].wavefronts, 1);
-    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].lanes, 8);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_MATRIX_LD].wavefronts, 1);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_MATRIX_LD].lanes, 8);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_SHARED_LD].requests, 0); /* as the GPU's counters have it */
+}
+
+/* Rows of equal addresses never join: an H200 counts 4 rounds (calibrate, load_matrix_apart<4,0>). */
+TEST(ldmatrix_of_one_row_again_and_again_takes_a_round_a_matrix)
+{
+    static struct run r;
+    run_ptx(KERNEL(".shared .align 16 .b8 s[512];",
+                   "mov.u32 %r9, s; shr.u32 %r10, %r1, 3; shl.b32 %r10, %r10, 4; add.u32 %r10, %r9, %r10;\n"
+                   "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3, %r4, %r5, %r6}, [%r10];" OUT32("%r3")),
+            &r, 1, 32);
+    REQUIRE(r.err == 0);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_MATRIX_LD].requests, 1);
+    CHECK_INT(r.result.counts.memory[WS_MODEL_MATRIX_LD].wavefronts, 4);
+    CHECK_INT(r.result.counts.memory_128b, 1);
+}
+
+/* --- what SASS makes of operations that it has no instruction for: 32 lanes, counts as an H200 gave (calibrate) --- */
+
+static void run_operation(const char *operation, const char *values, struct run *r)
+{
+    char body[1024];
+    snprintf(body, sizeof body, "%s\n%s\nst.global.f32 [%%rd3], %%f3; st.global.f64 [%%rd1+1024], %%d3;", values,
+             operation);
+    run_ptx(kernel_text("", body, ""), r, 1, 32);
+}
+
+#define F32(x, y) "xor.b32 %r9, %r2, " x "; mov.b32 %f1, %r9; xor.b32 %r10, %r2, " y "; mov.b32 %f2, %r10;"
+#define F64(x, y)                                                                         \
+    "cvt.u64.u32 %rd12, %r2; xor.b64 %rd10, %rd12, " x "; xor.b64 %rd11, %rd12, " y ";\n" \
+    "mov.b64 %d1, %rd10; mov.b64 %d2, %rd11;"
+#define ORDINARY F32("0x3fc00000", "0x40100000") /* 1.5, 2.25 */
+#define ORDINARY_64 F64("0x3ff8000000000000", "0x4002000000000000")
+
+static const struct {
+    const char *operation, *values;
+    uint8_t f32[3], f64[3]; /* add, mul, fma a lane */
+    bool is_bound;
+} operations[] = {
+    {"div.rn.f32 %f3, %f1, %f2;", ORDINARY, {0, 0, 5}, {0, 0, 0}, false},
+    {"div.rn.ftz.f32 %f3, %f1, %f2;", ORDINARY, {0, 0, 5}, {0, 0, 0}, false},
+    {"div.rn.f32 %f3, %f1, %f2;", F32("0", "0x3f800000"), {0, 0, 5}, {0, 0, 0}, false},          /* 0 / 1 */
+    {"div.rn.f32 %f3, %f1, %f2;", F32("0x0d800000", "0x3f800000"), {0, 0, 5}, {0, 0, 0}, false}, /* 2^-100 / 1 */
+    {"div.rn.f32 %f3, %f1, %f2;", F32("0x0b800000", "0x3f800000"), {0, 0, 5}, {0, 0, 0}, true},  /* 2^-104 / 1 */
+    {"div.rn.f32 %f3, %f1, %f2;", F32("0x3f800000", "0x00400000"), {0, 0, 5}, {0, 0, 0}, true},  /* 1 / denormal */
+    {"div.rz.f32 %f3, %f1, %f2;", ORDINARY, {0, 0, 0}, {0, 0, 0}, true},
+    {"div.full.f32 %f3, %f1, %f2;", ORDINARY, {0, 1, 0}, {0, 0, 0}, false},
+    {"div.approx.f32 %f3, %f1, %f2;", ORDINARY, {0, 1, 0}, {0, 0, 0}, false},
+    {"div.approx.f32 %f3, %f1, %f2;", F32("0x3f800000", "0x00400000"), {0, 3, 0}, {0, 0, 0}, false},
+    {"div.approx.ftz.f32 %f3, %f1, %f2;", ORDINARY, {0, 1, 0}, {0, 0, 0}, false},
+    {"rcp.rn.f32 %f3, %f1;", ORDINARY, {1, 0, 2}, {0, 0, 0}, false},
+    {"rcp.rn.f32 %f3, %f1;", F32("0x7e000000", "0"), {1, 0, 2}, {0, 0, 0}, false}, /* 2^125 */
+    {"rcp.rn.f32 %f3, %f1;", F32("0x7e800000", "0"), {0, 0, 0}, {0, 0, 0}, true},  /* 2^126 */
+    {"rcp.rz.f32 %f3, %f1;", ORDINARY, {1, 0, 2}, {0, 0, 0}, false},
+    {"rcp.approx.f32 %f3, %f1;", ORDINARY, {0, 2, 0}, {0, 0, 0}, false},
+    {"rcp.approx.ftz.f32 %f3, %f1;", ORDINARY, {0, 0, 0}, {0, 0, 0}, false},
+    {"sqrt.rn.f32 %f3, %f1;", ORDINARY, {0, 2, 2}, {0, 0, 0}, false},
+    {"sqrt.rn.f32 %f3, %f1;", F32("0x0d000000", "0"), {0, 2, 2}, {0, 0, 0}, false}, /* 2^-101 */
+    {"sqrt.rn.f32 %f3, %f1;", F32("0x03800000", "0"), {0, 0, 0}, {0, 0, 0}, true},  /* 2^-120 */
+    {"sqrt.approx.f32 %f3, %f1;", ORDINARY, {0, 0, 0}, {0, 0, 0}, false},
+    {"rsqrt.approx.f32 %f3, %f1;", ORDINARY, {0, 0, 0}, {0, 0, 0}, false},
+    {"ex2.approx.f32 %f3, %f1;", ORDINARY, {0, 0, 0}, {0, 0, 0}, false},
+    {"lg2.approx.f32 %f3, %f1;", ORDINARY, {0, 0, 0}, {0, 0, 0}, false},
+    {"sin.approx.f32 %f3, %f1;", ORDINARY, {0, 1, 0}, {0, 0, 0}, false},
+    {"cos.approx.ftz.f32 %f3, %f1;", ORDINARY, {0, 1, 0}, {0, 0, 0}, false},
+    {"tanh.approx.f32 %f3, %f1;", ORDINARY, {0, 0, 0}, {0, 0, 0}, false},
+    {"div.rn.f64 %d3, %d1, %d2;", ORDINARY_64, {0, 0, 1}, {0, 1, 7}, false},
+    {"div.rn.f64 %d3, %d1, %d2;", F64("0", "0x3ff0000000000000"), {0, 0, 1}, {0, 1, 7}, true}, /* 0 / 1 */
+    {"sqrt.rn.f64 %d3, %d1;", ORDINARY_64, {0, 0, 0}, {0, 3, 5}, false},
+    {"sqrt.rn.f64 %d3, %d1;", F64("0", "0"), {0, 0, 0}, {0, 3, 5}, true},
+    {"rcp.rn.f64 %d3, %d1;", ORDINARY_64, {0, 0, 0}, {0, 0, 5}, false},
+    {"rcp.rn.f64 %d3, %d1;", F64("0x0010000000000000", "0"), {0, 0, 0}, {0, 0, 5}, false}, /* 2^-1022 */
+    {"rcp.rn.f64 %d3, %d1;", F64("0x7fe0000000000000", "0"), {0, 0, 0}, {0, 0, 5}, true},  /* 2^1023 */
+    {"rcp.approx.ftz.f64 %d3, %d1;", ORDINARY_64, {0, 0, 0}, {0, 0, 0}, false},
+    {"rsqrt.approx.f64 %d3, %d1;", ORDINARY_64, {0, 0, 0}, {0, 2, 3}, false},
+    /* the rule of the compiler: what only a select reads may be skipped, what constants make is no work */
+    {"mul.f32 %f4, %f1, %f2; setp.lt.f32 %p1, %f1, %f2; selp.f32 %f3, %f4, %f1, %p1;",
+     ORDINARY,
+     {0, 1, 0},
+     {0, 0, 0},
+     false},
+    {"mov.f32 %f4, 0f3FC00000; add.f32 %f5, %f4, %f4; mul.f32 %f6, %f5, %f5; add.f32 %f3, %f6, %f1;",
+     ORDINARY,
+     {1, 0, 0},
+     {0, 0, 0},
+     false},
+};
+
+TEST(operations_in_software_count_as_their_sass_does)
+{
+    static const char *const sets[] = {"base", "v3", "v4"};
+    static struct run r;
+    for (size_t k = 0; k < sizeof operations / sizeof *operations; k++) {
+        const uint64_t *fp = r.result.counts.fp;
+        instruction_set = sets[k % 3];
+        run_operation(operations[k].operation, operations[k].values, &r);
+        instruction_set = NULL;
+        if (r.err == -WS_EINVAL)
+            continue; /* this machine lacks the instructions */
+        REQUIRE(r.err == 0);
+        for (int n = 0; n < 3; n++)
+            if (fp[1 + n] != 32u * operations[k].f32[n] || fp[4 + n] != 32u * operations[k].f64[n])
+                WS_FAIL("%s: %llu %llu %llu, %llu %llu %llu", operations[k].operation, (unsigned long long)fp[1],
+                        (unsigned long long)fp[2], (unsigned long long)fp[3], (unsigned long long)fp[4],
+                        (unsigned long long)fp[5], (unsigned long long)fp[6]);
+        if (r.result.counts.fp_is_lower_bound != operations[k].is_bound)
+            WS_FAIL("%s with %s: lower bound %d", operations[k].operation, operations[k].values,
+                    r.result.counts.fp_is_lower_bound);
+    }
+}
+
+/* Half of the lanes divide by a denormal, under a guard that half of those pass. */
+TEST(lanes_that_take_the_long_way_are_told_apart)
+{
+    static struct run r;
+    for (uint32_t l = 0; l < 32; l++)
+        r.in[l] = l < 16 ? 0x00400000u : 0x3f800000u;
+    run_ptx(KERNEL("", "mov.b32 %f1, %r2; and.b32 %r4, %r1, 1; setp.eq.u32 %p1, %r4, 0;\n"
+                       "mov.f32 %f2, 0f3F800000; @%p1 div.approx.f32 %f2, %f1, %f1; mov.b32 %r3, %f2;" OUT32("%r3")),
+            &r, 1, 32);
+    memset(r.in, 0, sizeof r.in);
+    REQUIRE(r.err == 0);
+    CHECK_INT(r.result.counts.fp[2], 8 * 3 + 8 * 1);
+    CHECK(r.result.counts.fp_is_lower_bound); /* other instructions read the operands, too */
+}
+
+TEST(work_that_only_a_select_reads_is_an_upper_bound)
+{
+    static struct run r;
+    run_ptx(KERNEL("", "cvt.rn.f32.u32 %f1, %r1; mul.f32 %f2, %f1, %f1; add.f32 %f5, %f1, %f1;\n"
+                       "setp.lt.f32 %p1, %f1, 0f41000000; selp.f32 %f3, %f2, %f1, %p1; add.f32 %f4, %f3, %f5;\n"
+                       "mov.b32 %r3, %f4;" OUT32("%r3")),
+            &r, 1, 32);
+    REQUIRE(r.err == 0);
+    CHECK(r.result.counts.fp_is_upper_bound[2]);
+    CHECK(!r.result.counts.fp_is_upper_bound[1]);
+    CHECK(!r.result.counts.fp_is_lower_bound);
+}
+
+/* --- atomics of shared memory: requests and rounds as an H200 counts (calibrate, shared_atomic_of) --- */
+
+TEST(shared_atomics_count_rounds_and_retries)
+{
+    static const struct {
+        const char *atomic;
+        uint32_t shift, mask; /* address: (tid >> shift & mask) * step */
+        uint32_t step;
+        uint64_t requests, rounds, loads, load_rounds;
+    } cases[] = {
+        {"atom.shared.add.u32 %r3, [%r9], %r1;", 0, 31, 4, 1, 1, 0, 0},
+        {"atom.shared.add.u32 %r3, [%r9], %r1;", 5, 31, 4, 1, 32, 0, 0},    /* all one word */
+        {"atom.shared.min.u32 %r3, [%r9], %r1;", 0, 31, 8, 1, 2, 0, 0},     /* every second word */
+        {"atom.shared.exch.b32 %r3, [%r9], %r1;", 0, 31, 128, 1, 32, 0, 0}, /* one bank */
+        {"atom.shared.cas.b32 %r3, [%r9], %r1, 7;", 0, 31, 4, 1, 2, 0, 0},
+        {"atom.shared.cas.b32 %r3, [%r9], %r1, 7;", 5, 31, 4, 1, 64, 0, 0},
+        {"atom.shared.cas.b64 %rd9, [%r9], %rd4, 7;", 0, 31, 8, 1, 4, 0, 0},
+        {"atom.shared.add.u64 %rd9, [%r9], %rd4;", 0, 31, 8, 1, 4, 1, 2},
+        {"atom.shared.add.u64 %rd9, [%r9], %rd4;", 1, 31, 8, 2, 8, 2, 2},
+        {"atom.shared.add.u64 %rd9, [%r9], %rd4;", 0, 31, 16, 2, 8, 2, 6},
+        {"atom.shared.add.u64 %rd9, [%r9], %rd4;", 0, 31, 256, 16, 64, 16, 272},
+        {"red.shared.add.f32 [%r9], 0f3F800000;", 0, 31, 4, 1, 2, 1, 1},
+        {"red.shared.add.f32 [%r9], 0f3F800000;", 5, 31, 4, 32, 64, 32, 32},
+        {"red.shared.add.f32 [%r9], 0f3F800000;", 0, 31, 8, 2, 4, 2, 3},
+        {"red.shared.add.f32 [%r9], 0f3F800000;", 0, 31, 128, 32, 64, 32, 528},
+    };
+    static struct run r;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const struct ws_model_memory *atom = &r.result.counts.memory[WS_MODEL_SHARED_ATOMIC],
+                                     *load = &r.result.counts.memory[WS_MODEL_SHARED_LD];
+        char body[512];
+        snprintf(body, sizeof body,
+                 "mov.u32 %%r9, s; shr.u32 %%r10, %%r1, %u; and.b32 %%r10, %%r10, %u; mul.lo.u32 %%r10, %%r10, %u;\n"
+                 "add.u32 %%r9, %%r9, %%r10; %s st.global.u32 [%%rd3], %%r3; st.global.u64 [%%rd1+1024], %%rd9;",
+                 cases[k].shift, cases[k].mask, cases[k].step, cases[k].atomic);
+        run_ptx(kernel_text(".shared .align 16 .b8 s[8192];", body, ""), &r, 1, 32);
+        REQUIRE(r.err == 0);
+        if (atom->requests != cases[k].requests || atom->wavefronts != cases[k].rounds ||
+            load->requests != cases[k].loads || load->wavefronts != cases[k].load_rounds)
+            WS_FAIL("%s by %u: %llu requests %llu rounds, %llu loads %llu rounds", cases[k].atomic, cases[k].step,
+                    (unsigned long long)atom->requests, (unsigned long long)atom->wavefronts,
+                    (unsigned long long)load->requests, (unsigned long long)load->wavefronts);
+    }
+    CHECK_INT(r.result.counts.fp[1], 528); /* an addition a lane and try: 32 + 31 + … + 1 */
 }
 
 TEST(barriers_order_the_warps)

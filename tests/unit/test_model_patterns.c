@@ -138,7 +138,7 @@ static struct ws_model_memory by_the_rules(const struct world *w, uint32_t width
         if (!mask)
             continue;
         ws_access_sectors(addr, mask, width, &s);
-        ws_access_banks(addr, mask, width, &b);
+        ws_access_banks(addr, mask, width, WS_ACCESS_LOAD, &b);
         sum.requests++;
         sum.lanes += s.lanes;
         sum.bytes += (uint64_t)s.lanes * width;
