@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * activity.c: the activity trace. CUPTI calls request_buffer() and complete_buffer() from a thread
- * of its own or from our flush; both may run at the same time, so the pool has a lock.
+ * of its own, from our flush or from the program's threads; they may run at the same time, so the pool has a lock.
+ * Full buffers are read by the collector's thread (ws_activity_read).
  * After the collector is OFF no buffer is handed out and CUPTI drops its records itself. */
 #include "activity.h"
 
@@ -17,25 +18,33 @@
 #include <sys/mman.h>
 
 #define BUFFER_BYTES (256u << 10)
+#define BUFFERS_MAX 2048u /* half a GiB: more than anyone sets */
+#define WAKE_BUFFERS 8    /* some 9,000 kernels */
+#define CONTEXTS_MAX 64u
 #define NAME_SLOTS 4096u
 #define CALLS_MAX 2048u    /* CUPTI 13.0 has 812 driver and 534 runtime calls */
 #define LAYOUT_SLOTS 1024u /* functions whose parameters are known */
 #define PARAMS_MAX 16u
 
-struct buffer {
-    struct buffer *next;
-};
-
+/* All buffers: free, lent to CUPTI, or full and waiting to be read, in the order in which they came back. */
+#define NO_BUFFER UINT32_MAX
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct buffer *pool;
-static uint64_t pool_bytes;
-static uint64_t pool_bytes_max;
+static struct {
+    struct {
+        uint8_t *at;
+        size_t valid_bytes; /* of a full one */
+        uint32_t next;      /* in its list */
+    } buffer[BUFFERS_MAX];
+    uint32_t count, max;
+    uint32_t free_head, full_head, full_tail;
+    uint32_t full_count;
+} pool = {.free_head = NO_BUFFER, .full_head = NO_BUFFER, .full_tail = NO_BUFFER};
 
 /* What is switched on. The lock also keeps a profiled launch, which switches the kernel trace off for itself, from
  * switching it on again after a stop. */
 static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-    bool is_registered, is_refused;
+    bool is_registered, is_refused, has_unified_memory;
     bool is_on[CUPTI_ACTIVITY_KIND_COUNT];
 } kinds;
 
@@ -100,30 +109,81 @@ int64_t ws_activity_seen_ns(uint32_t name, const uint32_t grid[3], const uint32_
     return word >> 32 == h >> 32 ? (int64_t)(word & 0xffffffffu) * 1000 : 0;
 }
 
+/* Under `pool_lock`. */
+static uint8_t *lend_buffer(void)
+{
+    uint32_t i = pool.free_head;
+    void *p;
+    if (i != NO_BUFFER) {
+        pool.free_head = pool.buffer[i].next;
+        return pool.buffer[i].at;
+    }
+    if (pool.count == pool.max)
+        return NULL;
+    p = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    pool.buffer[pool.count++].at = p;
+    return p;
+}
+
+/* Under `pool_lock`. A handful of buffers is in use, 128 at most by default. */
+static uint32_t index_of(const uint8_t *buffer)
+{
+    uint32_t i = 0;
+    while (i < pool.count && pool.buffer[i].at != buffer)
+        i++;
+    return i < pool.count ? i : NO_BUFFER;
+}
+
+static void free_buffer(uint32_t i)
+{
+    pthread_mutex_lock(&pool_lock);
+    pool.buffer[i].next = pool.free_head;
+    pool.free_head = i;
+    pthread_mutex_unlock(&pool_lock);
+}
+
+/* To the end of the full ones; returns how many there are. Under `pool_lock`. */
+static uint32_t queue_buffer(uint32_t i, size_t valid_bytes)
+{
+    pool.buffer[i].valid_bytes = valid_bytes;
+    pool.buffer[i].next = NO_BUFFER;
+    if (pool.full_tail == NO_BUFFER)
+        pool.full_head = i;
+    else
+        pool.buffer[pool.full_tail].next = i;
+    pool.full_tail = i;
+    return ++pool.full_count;
+}
+
+static uint32_t next_full(void)
+{
+    uint32_t i;
+    pthread_mutex_lock(&pool_lock);
+    i = pool.full_head;
+    if (i != NO_BUFFER) {
+        pool.full_head = pool.buffer[i].next;
+        if (pool.full_head == NO_BUFFER)
+            pool.full_tail = NO_BUFFER;
+        pool.full_count--;
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return i;
+}
+
 static void CUPTIAPI request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-    struct buffer *b = NULL;
     *buffer = NULL;
     *size = 0;
     *max_records = 0;
     if (ws_state_get() == WS_STATE_OFF)
         return;
     pthread_mutex_lock(&pool_lock);
-    b = pool;
-    if (b) {
-        pool = b->next;
-    } else if (pool_bytes + BUFFER_BYTES <= pool_bytes_max) {
-        void *p = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p != MAP_FAILED) {
-            b = p;
-            pool_bytes += BUFFER_BYTES;
-        }
-    }
+    *buffer = lend_buffer();
     pthread_mutex_unlock(&pool_lock);
-    if (!b)
-        return; /* CUPTI counts the records it then drops; complete_buffer() reports the number */
-    *buffer = (uint8_t *)b;
-    *size = BUFFER_BYTES;
+    if (*buffer)
+        *size = BUFFER_BYTES; /* else CUPTI counts the records it then drops; complete_buffer() reports the number */
 }
 
 /* Calls that only ask for something are half of all calls and explain nothing: told when they fail. */
@@ -194,6 +254,43 @@ static void take_api(const CUpti_Activity *record)
     (void)ws_spool_api(&rec);
 }
 
+/* Contexts as records name them: one or two in a program's life. */
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        uint32_t context, device;
+    } at[CONTEXTS_MAX];
+    size_t count, told;
+} contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static atomic_uint last_context; /* noted already */
+
+static void note_context(uint32_t context, uint32_t device)
+{
+    size_t i = 0;
+    if (context == atomic_load_explicit(&last_context, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&contexts.lock);
+    while (i < contexts.count && (contexts.at[i].context != context || contexts.at[i].device != device))
+        i++;
+    if (i == contexts.count && i < CONTEXTS_MAX) {
+        contexts.at[i].context = context;
+        contexts.at[i].device = device;
+        contexts.count++;
+    }
+    pthread_mutex_unlock(&contexts.lock);
+    atomic_store_explicit(&last_context, context, memory_order_relaxed);
+}
+
+void ws_activity_each_new_context(void (*each)(uint32_t context, uint32_t device))
+{
+    size_t count;
+    pthread_mutex_lock(&contexts.lock);
+    count = contexts.count;
+    pthread_mutex_unlock(&contexts.lock);
+    for (; contexts.told < count; contexts.told++) /* entries below count never change */
+        each(contexts.at[contexts.told].context, contexts.at[contexts.told].device);
+}
+
 static void take_host_record(const CUpti_Activity *record)
 {
     switch (record->kind) {
@@ -224,6 +321,51 @@ static void take_host_record(const CUpti_Activity *record)
     }
 }
 
+/* Times between a stop and a start: a graph that was instantiated while it was traced gives records for ever (H200).
+ * The last ones, newest last; the present one has no end. What was queued at a stop belongs to the time before it, and
+ * the GPU's clock is not quite ours. */
+#define PAUSES 64u
+#define PAUSE_TAIL_NS 100000000
+#define PAUSE_END_NS 1000000
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        int64_t from_ns, until_ns;
+    } at[PAUSES];
+    size_t count; /* ever */
+} pauses = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void begin_pause(void)
+{
+    pthread_mutex_lock(&pauses.lock);
+    pauses.at[pauses.count % PAUSES].from_ns = ws_now_ns();
+    pauses.at[pauses.count++ % PAUSES].until_ns = INT64_MAX;
+    pthread_mutex_unlock(&pauses.lock);
+}
+
+static void end_pause(void)
+{
+    pthread_mutex_lock(&pauses.lock);
+    if (pauses.count > 0 && pauses.at[(pauses.count - 1) % PAUSES].until_ns == INT64_MAX)
+        pauses.at[(pauses.count - 1) % PAUSES].until_ns = ws_now_ns();
+    pthread_mutex_unlock(&pauses.lock);
+}
+
+static bool is_in_pause(int64_t start_ns)
+{
+    bool is_in = false;
+    pthread_mutex_lock(&pauses.lock);
+    for (size_t n = 0; n < PAUSES && n < pauses.count; n++) {
+        size_t i = (pauses.count - 1 - n) % PAUSES;
+        if (start_ns >= pauses.at[i].from_ns) {
+            is_in = start_ns >= pauses.at[i].from_ns + PAUSE_TAIL_NS && start_ns < pauses.at[i].until_ns - PAUSE_END_NS;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&pauses.lock);
+    return is_in;
+}
+
 static void take_record(const CUpti_Activity *record)
 {
     switch (record->kind) {
@@ -232,8 +374,11 @@ static void take_record(const CUpti_Activity *record)
         struct ws_rec_kernel rec;
         const char *name;
         ws_translate_kernel(record, &rec, &name);
+        if (rec.graph_node != 0 && is_in_pause(rec.start_ns))
+            break;
         rec.name = ws_activity_name_id(name);
         note_seen(&rec);
+        note_context(rec.context, rec.device);
         (void)ws_spool_kernel(&rec);
         break;
     }
@@ -241,12 +386,14 @@ static void take_record(const CUpti_Activity *record)
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {
         struct ws_rec_memcpy rec;
         ws_translate_memcpy(record, &rec);
+        note_context(rec.context, rec.device);
         (void)ws_spool_memcpy(&rec);
         break;
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
         struct ws_rec_memset rec;
         ws_translate_memset(record, &rec);
+        note_context(rec.context, rec.device);
         (void)ws_spool_memset(&rec);
         break;
     }
@@ -256,23 +403,50 @@ static void take_record(const CUpti_Activity *record)
     }
 }
 
-static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void read_buffer(uint32_t i)
 {
     CUpti_Activity *record = NULL;
-    size_t dropped = 0;
-    (void)size;
-    if (!buffer)
-        return;
-    if (ws_state_get() != WS_STATE_OFF) {
-        while (ws_cupti.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+    if (ws_state_get() != WS_STATE_OFF)
+        while (ws_cupti.cuptiActivityGetNextRecord(pool.buffer[i].at, pool.buffer[i].valid_bytes, &record) ==
+               CUPTI_SUCCESS)
             take_record(record);
-        if (ws_cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0)
-            ws_spool_count_loss("activity", "cupti-dropped", dropped);
-    }
+    free_buffer(i);
+}
+
+void ws_activity_read(void)
+{
+    for (uint32_t i = next_full(); i != NO_BUFFER; i = next_full())
+        read_buffer(i);
+}
+
+/* Whose thread this is CUPTI does not say, and it may be one that launches: reading is for our own. It is woken where a
+ * storm fills more than a few buffers between two of its rounds; where it is stuck, and most buffers wait for it, the
+ * caller reads this one rather than that records be lost. */
+static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    size_t dropped = 0;
+    uint32_t i, waiting = 0;
+    bool is_ours;
+    (void)size;
+    if (ws_state_get() != WS_STATE_OFF &&
+        ws_cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0)
+        ws_spool_count_loss("activity", "cupti-dropped", dropped);
     pthread_mutex_lock(&pool_lock);
-    ((struct buffer *)(void *)buffer)->next = pool;
-    pool = (struct buffer *)(void *)buffer;
+    i = buffer ? index_of(buffer) : NO_BUFFER;
+    is_ours = i != NO_BUFFER && valid > 0;
+    if (is_ours && pool.full_count < pool.max / 4 * 3)
+        waiting = queue_buffer(i, valid);
+    else if (is_ours)
+        pool.buffer[i].valid_bytes = valid;
     pthread_mutex_unlock(&pool_lock);
+    if (i == NO_BUFFER)
+        return;
+    if (!is_ours)
+        free_buffer(i);
+    else if (waiting == 0)
+        read_buffer(i);
+    else if (waiting % WAKE_BUFFERS == 0)
+        ws_spool_wake();
 }
 
 static bool enable_kind(CUpti_ActivityKind kind, const char *what)
@@ -287,7 +461,6 @@ static bool enable_kind(CUpti_ActivityKind kind, const char *what)
 
 void ws_activity_start_unified_memory(void)
 {
-    static bool is_configured; /* the two places that call this exclude each other: collection.c */
     CUpti_ActivityUnifiedMemoryCounterConfig config[4];
     static const CUpti_ActivityUnifiedMemoryCounterKind counted[] = {
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
@@ -295,7 +468,7 @@ void ws_activity_start_unified_memory(void)
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
         CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
     };
-    CUptiResult r;
+    CUptiResult r = CUPTI_SUCCESS;
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
         config[i] = (CUpti_ActivityUnifiedMemoryCounterConfig){
             .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
@@ -303,14 +476,14 @@ void ws_activity_start_unified_memory(void)
             .enable = 1};
     if (!ws_cupti.cuptiActivityConfigureUnifiedMemoryCounter)
         return;
-    r = is_configured ? CUPTI_SUCCESS
-                      : ws_cupti.cuptiActivityConfigureUnifiedMemoryCounter(config, sizeof counted / sizeof *counted);
-    is_configured = r == CUPTI_SUCCESS;
     pthread_mutex_lock(&kinds_lock);
-    if (is_configured)
+    if (!kinds.has_unified_memory)
+        r = ws_cupti.cuptiActivityConfigureUnifiedMemoryCounter(config, sizeof counted / sizeof *counted);
+    kinds.has_unified_memory = r == CUPTI_SUCCESS;
+    if (kinds.has_unified_memory && !kinds.is_on[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER])
         (void)enable_kind(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, "unified-memory migrations");
     pthread_mutex_unlock(&kinds_lock);
-    if (!is_configured)
+    if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_NOT_READY)
         ws_spool_status_now("unified-memory-untraced", 0, "", "unified memory is not traced: CUPTI answered %d (%s)",
                             (int)r, ws_cupti_text(r));
 }
@@ -321,7 +494,7 @@ static bool register_buffers(uint64_t memory_bytes)
     CUptiResult r;
     if (kinds.is_registered || kinds.is_refused)
         return kinds.is_registered;
-    pool_bytes_max = memory_bytes;
+    pool.max = memory_bytes / BUFFER_BYTES < BUFFERS_MAX ? (uint32_t)(memory_bytes / BUFFER_BYTES) : BUFFERS_MAX;
     if (!ws_cupti.has_trace) {
         ws_spool_status_now("trace-unavailable", 1, "Use the CUPTI of the CUDA toolkit that matches the driver.",
                             "this CUPTI has no %s: no kernel times are recorded", ws_cupti.missing_trace);
@@ -355,6 +528,7 @@ bool ws_activity_start(uint64_t memory_bytes, bool has_api)
 {
     bool has_any;
     pthread_mutex_lock(&kinds_lock);
+    end_pause();
     has_any = register_buffers(memory_bytes) && enable_kinds(has_api);
     pthread_mutex_unlock(&kinds_lock);
     return has_any;
@@ -368,6 +542,7 @@ void ws_activity_stop(void)
             (void)ws_cupti.cuptiActivityDisable((CUpti_ActivityKind)i);
             kinds.is_on[i] = false;
         }
+    begin_pause();
     pthread_mutex_unlock(&kinds_lock);
 }
 

@@ -17,8 +17,17 @@ bool ws_activity_start(uint64_t memory_bytes, bool has_api);
 /* Disable them. Records of kernels under way still come, by later flushes. */
 void ws_activity_stop(void);
 
-/* Set `api`: migrations and page faults of unified memory. Not before a context exists (13, NOT_READY). */
+/* Set `api`: migrations and page faults of unified memory. Not before a context exists (13, NOT_READY, which is no
+ * complaint): again for each one that comes. */
 void ws_activity_start_unified_memory(void);
+
+/* Contexts that records named since the last time, with their devices: whoever attaches late sees none come.
+ * From the collector's thread. */
+void ws_activity_each_new_context(void (*each)(uint32_t context, uint32_t device));
+
+/* Read what CUPTI has handed over. From the collector's thread, each time it wakes, whatever is switched on: graphs
+ * that were instantiated while they were traced go on giving records after a stop. */
+void ws_activity_read(void);
 
 /* Collect what is finished (or, when final, everything). From the spool's thread only, after a start that was true. */
 void ws_activity_flush(bool is_final);

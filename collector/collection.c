@@ -2,10 +2,13 @@
  * collection.c: see collection.h. One lock makes transitions come one after another; it is never held by a thread that
  * is inside a launch, and whoever holds it waits for launches a tenth of a second at most.
  *
- * Two depths of off. A command's stop undoes everything. What the program itself asks for (a range may open and close
- * a thousand times a second) only switches the activity kinds and the state: callbacks of launches stay, look at the
- * state and return, and the range profilers stay enabled, which costs nothing measurable while no launch is profiled,
- * where enabling one again costs 160 ms (H200).
+ * Three depths of off. Not attached: a process that idles from the beginning has no subscriber until its first start,
+ * for that alone makes each graph launch 4 us longer (H200: 1.3 us to 5.3), and nothing takes it back: cuptiUnsubscribe
+ * does not, and cuptiFinalize, which does, ended in a fault of the GPU wherever kernels had been traced before. A
+ * command's stop undoes everything else. What the program itself asks for (a range may open and close a thousand times
+ * a second) only switches the activity kinds and the state: callbacks of launches stay, look at the state and return,
+ * and the range profilers stay enabled, which costs nothing measurable while no launch is profiled, where enabling one
+ * again costs 160 ms (H200).
  *
  * Callbacks are switched off while no launch is between its enter and its exit callback (ws_counters_stop), else the
  * exit would not be told and a lock of the launch stay held. */
@@ -45,7 +48,9 @@ static const char *const changeable[] = {
 
 static struct {
     pthread_mutex_t lock;
-    CUpti_SubscriberHandle subscriber;
+    struct ws_collection_hooks hooks;
+    CUpti_SubscriberHandle subscriber; /* NULL: not attached */
+    atomic_bool is_attached;           /* the same, without the lock */
     struct ws_located cupti;
     bool is_begun;
     bool is_armed; /* callbacks of launches are on, counters have a plan */
@@ -144,6 +149,33 @@ static void enable_profiler_callbacks(void)
 
 /* --- on and off; lock held --- */
 
+/* CUPTI is left alone while cuInit is under way: whoever makes a context has it behind himself. */
+static bool is_driver_ready(void)
+{
+    int n;
+    return !ws_driver.device_get_count || ws_driver.device_get_count(&n) == CUDA_SUCCESS;
+}
+
+/* Without the lock, which the thread inside cuInit may want. */
+static bool may_attach(void)
+{
+    return atomic_load(&collection.is_attached) || is_driver_ready();
+}
+
+static bool attach(char *why, size_t cap)
+{
+    if (!collection.subscriber)
+        collection.subscriber = collection.hooks.attach(why, cap);
+    atomic_store(&collection.is_attached, collection.subscriber != NULL);
+    return collection.subscriber != NULL;
+}
+
+/* cudaProfilerStart, modules and contexts to sample are told by CUPTI alone. */
+static bool must_attach_early(void)
+{
+    return ws_settings.start == WS_START_API || ws_timeline_is_wanted() || ws_settings.stalls == WS_STALLS_PC;
+}
+
 static void start_perf_library(void)
 {
     if (!collection.has_perf_library)
@@ -212,15 +244,19 @@ static void start_activity(void)
         ws_activity_start_unified_memory();
 }
 
-static bool switch_on(const char *reason)
+/* False, with why[cap]: it cannot be. */
+static bool switch_on(const char *reason, char *why, size_t cap)
 {
     if (ws_state_get() == WS_STATE_ON)
         return true;
+    snprintf(why, cap, "the process is ending");
+    if (ws_state_get() != WS_STATE_IDLE || !attach(why, cap))
+        return false;
     if (!collection.is_armed)
         arm();
     start_activity();
     if (!ws_state_move(WS_STATE_IDLE, WS_STATE_ON))
-        return false; /* the process is ending */
+        return false;
     record(true, reason);
     return true;
 }
@@ -260,13 +296,12 @@ static void tell_of_ranges(void)
                             "--nvtx-include %.100s: %s: nothing was collected", ws_settings.nvtx, why);
 }
 
-void ws_collection_begin(void *subscriber, const struct ws_located *cupti)
+/* Lock held. */
+static void begin(bool is_idle)
 {
-    bool waits_for_range = *ws_settings.nvtx && !ws_nvtx_is_open();
-    bool is_idle = ws_settings.start != WS_START_NOW || waits_for_range;
-    pthread_mutex_lock(&collection.lock);
-    collection.subscriber = subscriber;
-    collection.cupti = *cupti;
+    char why[WS_CONTROL_TEXT];
+    if ((!is_idle || must_attach_early()) && !attach(why, sizeof why))
+        return;
     collection.since_ns = ws_now_ns();
     collection.is_begun = true;
     if (ws_settings.start == WS_START_API)
@@ -282,23 +317,39 @@ void ws_collection_begin(void *subscriber, const struct ws_located *cupti)
         arm();
         start_activity();
     }
+}
+
+void ws_collection_begin(const struct ws_collection_hooks *hooks, const struct ws_located *cupti)
+{
+    bool waits_for_range = *ws_settings.nvtx && !ws_nvtx_is_open();
+    bool is_idle = ws_settings.start != WS_START_NOW || waits_for_range;
+    pthread_mutex_lock(&collection.lock);
+    collection.hooks = *hooks;
+    collection.cupti = *cupti;
+    begin(is_idle);
     pthread_mutex_unlock(&collection.lock);
 }
 
-void ws_collection_first_context(void)
+void ws_collection_has_context(void)
 {
     atomic_store(&collection.has_context, true);
     if (ws_state_get() == WS_STATE_ON && ws_collection_has_api() && collection.has_trace)
         ws_activity_start_unified_memory();
 }
 
+void ws_collection_meet_context(uint32_t context, uint32_t device)
+{
+    collection.hooks.meet_context(context, device);
+}
+
 /* Lock held. */
 static void trigger(bool on, const char *reason)
 {
+    char why[WS_CONTROL_TEXT];
     if (!collection.is_begun || collection.is_held)
         return;
     if (on)
-        (void)switch_on(reason);
+        (void)switch_on(reason, why, sizeof why);
     else
         switch_off(reason);
 }
@@ -312,12 +363,22 @@ void ws_collection_profiler_call(bool on)
 
 void ws_collection_range_changed(void)
 {
+    bool may_switch;
     /* A forked child must not wait for a lock that a thread holds which it does not have. */
     if (ws_state_get() == WS_STATE_OFF)
         return;
+    may_switch = may_attach();
     pthread_mutex_lock(&collection.lock);
-    trigger(ws_nvtx_is_open(), "nvtx"); /* asked under the lock: whoever comes last decides by what is */
+    /* Asked under the lock: whoever comes last decides by what is. */
+    trigger(ws_nvtx_is_open() && may_switch, "nvtx");
     pthread_mutex_unlock(&collection.lock);
+}
+
+/* A range that was opened while cuInit was under way. Lock held. */
+static void catch_up_with_ranges(bool may_switch)
+{
+    if (*ws_settings.nvtx && may_switch && ws_state_get() == WS_STATE_IDLE && ws_nvtx_is_open())
+        trigger(true, "nvtx");
 }
 
 /* Put it in; false: there is no room. */
@@ -445,11 +506,9 @@ static int start_locked(const struct ws_control_command *command, char *why, siz
         if (err != 0)
             return err;
     }
-    collection.is_held = false;
-    if (!switch_on("ctl")) {
-        snprintf(why, cap, "the process is ending");
+    if (!switch_on("ctl", why, cap))
         return -WS_EUNSUP;
-    }
+    collection.is_held = false;
     collection.until_ns = command->duration_ms > 0 ? ws_now_ns() + command->duration_ms * 1000000 : 0;
     collection.until_steady_ns = command->duration_ms > 0 ? ws_steady_ns() + command->duration_ms * 1000000 : 0;
     collection.changes++;
@@ -461,6 +520,8 @@ int ws_collection_start(const struct ws_control_command *command, char *why, siz
     int err = ws_collection_check(command, why, cap);
     if (err != 0)
         return err;
+    if (!may_attach())
+        return 1;
     pthread_mutex_lock(&collection.lock);
     err = start_locked(command, why, cap);
     pthread_mutex_unlock(&collection.lock);
@@ -522,6 +583,8 @@ static void follow_sampling(bool is_final)
 void ws_collection_tick(bool is_final)
 {
     enum ws_state state = ws_state_get();
+    bool may_switch = *ws_settings.nvtx && may_attach();
+    void (*meet)(uint32_t context, uint32_t device);
     bool is_flushed;
     if (is_final)
         tell_of_ranges();
@@ -532,11 +595,16 @@ void ws_collection_tick(bool is_final)
     }
     if (!is_final && collection.is_held && ws_state_get() == WS_STATE_IDLE)
         (void)disarm();
+    if (!is_final)
+        catch_up_with_ranges(may_switch);
+    meet = collection.hooks.meet_context;
     is_flushed =
         collection.has_trace && (is_final || state == WS_STATE_ON || ws_steady_ns() < collection.tail_until_ns);
     pthread_mutex_unlock(&collection.lock);
     if (is_flushed && state != WS_STATE_OFF && atomic_load(&collection.has_context) && ws_counters_wait_idle())
         ws_activity_flush(is_final);
+    ws_activity_read();
+    ws_activity_each_new_context(meet); /* none before it began */
     if (is_final)
         ws_counters_finish();
     if (state != WS_STATE_OFF && atomic_load(&collection.has_context))
@@ -562,9 +630,12 @@ bool ws_collection_yield(void)
         return false;
     if (collection.has_trace && atomic_load(&collection.has_context))
         ws_activity_flush(true);
+    ws_activity_read();
     pthread_mutex_lock(&collection.lock);
     collection.has_trace = false; /* CUPTI's buffers are the other tool's now: no flush of ours */
     collection.is_begun = false;
+    collection.subscriber = NULL;
+    atomic_store(&collection.is_attached, false);
     pthread_mutex_unlock(&collection.lock);
     return true;
 }

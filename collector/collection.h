@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * collection.h: whether this process is being measured: everything that is switched on and off together.
- * On: activity kinds, callbacks of launches, the range profiler of each context. Off: none of them, and the program is
- * as fast as if we had never come; only the callbacks of contexts stay (two calls in a context's life), by which a
- * later start knows them. CUPTI keeps its one subscriber all the while.
- * Who switches: settings (from the beginning or not), commands (command.c), cudaProfilerStart/Stop and NVTX ranges.
- * No CUDA type here. A sampler that comes later starts in switch_on() and stops in switch_off(), nowhere else. */
+ * On: subscribed to CUPTI, activity kinds, callbacks of launches, the range profiler of each context. Off: none of them
+ * but the subscriber, once there was one: only the callbacks of contexts stay (two calls in a context's life). Until
+ * the first start there is no subscriber either, unless the program itself is to say when (cudaProfilerStart) or a
+ * sampler is wanted, which must see every module. Who switches: settings (from the beginning or not), commands
+ * (command.c), cudaProfilerStart/Stop and NVTX ranges. No CUDA type here. A sampler that comes later starts in
+ * switch_on() and stops in switch_off(), nowhere else. */
 #ifndef WS_COLLECTOR_COLLECTION_H
 #define WS_COLLECTOR_COLLECTION_H
 
@@ -14,9 +15,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Once, from InitializeInjection, when CUPTI is bound and subscribed to: start, or stay idle, as the settings say.
- *   subscriber  CUpti_SubscriberHandle */
-void ws_collection_begin(void *subscriber, const struct ws_located *cupti);
+/* What inject.c does for us.
+ *   attach        subscribe to CUPTI: a CUpti_SubscriberHandle, or NULL with why[cap]
+ *   meet_context  tell of a context and its device, once: CUPTI's id. A start may come after both */
+struct ws_collection_hooks {
+    void *(*attach)(char *why, size_t cap);
+    void (*meet_context)(uint32_t context, uint32_t device);
+};
+
+/* Once, from InitializeInjection, when CUPTI is bound: start, or stay idle, as the settings say. */
+void ws_collection_begin(const struct ws_collection_hooks *hooks, const struct ws_located *cupti);
 
 /* What of it is on now. Any thread; one atomic load. */
 bool ws_collection_has_counters(void);
@@ -28,8 +36,11 @@ bool ws_collection_has_sampling(void);
 void ws_collection_context_created(void *context);
 void ws_collection_context_destroyed(void *context);
 
-/* The first context of the process came to be. From CUPTI's resource callback. */
-void ws_collection_first_context(void);
+/* There is a context. From CUPTI's resource callback, or from attach() when the start came late. */
+void ws_collection_has_context(void);
+
+/* A launch was met in a context that came before us. */
+void ws_collection_meet_context(uint32_t context, uint32_t device);
 
 /* Whether the settings can be changed so: each name one that a running program may change, each value fitting.
  * -WS_EINVAL, with why[cap] and nothing changed. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * command.c: see command.h. One command at a time; the next one lies in its file until the last is answered. An answer
- * that cannot be written (the folder is not there yet, the disk is full) is tried again at each wake.
+ * that cannot be written (the disk is full) is tried again at each wake.
  * Must not: follow a link, wait, or believe a file of another user. */
 #include "command.h"
 
@@ -136,7 +136,10 @@ static void write_state(void)
     memcpy(state.answer, commands.answer, sizeof state.answer);
     state.answer_count = commands.answer_count;
     n = ws_control_format_state(&state, text, sizeof text);
-    if (n == 0 || ws_control_write_file(commands.folder, WS_CONTROL_STATE, "new", text, n) != 0)
+    /* The state lies there before the first segment does: whoever finds the process knows at once whether it collects.
+     */
+    if (n == 0 || ws_spool_make_folder() != 0 ||
+        ws_control_write_file(commands.folder, WS_CONTROL_STATE, "new", text, n) != 0)
         return;
     commands.is_unwritten = false;
     commands.written_changes = changes;

@@ -29,6 +29,7 @@
 
 #include "../analyzer/value.h"
 #include "activity.h"
+#include "collection.h"
 #include "gate.h"
 #include "perf_library.h"
 #include "plan.h"
@@ -1003,7 +1004,7 @@ static bool knows(CUcontext handle)
 static void meet_context(const CUpti_CallbackData *data, const struct ws_launch_call *call)
 {
     CUstreamCaptureMode mode;
-    uint32_t device = 0;
+    uint32_t device = 0, uid = 0;
     bool is_known;
     int64_t from = ws_steady_ns();
     if (is_capturing(call->stream) || ws_cupti.cuptiGetDeviceId(data->context, &device) != CUPTI_SUCCESS)
@@ -1016,6 +1017,8 @@ static void meet_context(const CUpti_CallbackData *data, const struct ws_launch_
     pthread_mutex_unlock(&counters.lock);
     if (!is_known && ws_state_get() == WS_STATE_ON) {
         relax_capture(&mode);
+        if (ws_cupti.cuptiGetContextId(data->context, &uid) == CUPTI_SUCCESS)
+            ws_collection_meet_context(uid, device);
         ws_counters_context_created(data->context, (CUdevice)device);
         restore_capture(&mode);
     }

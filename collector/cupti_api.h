@@ -31,6 +31,7 @@ struct ws_cupti {
 /* The driver calls used; the driver is there already when we are called. NULL = not in this driver. */
 struct ws_driver {
     CUresult(CUDAAPI *get_version)(int *version);
+    CUresult(CUDAAPI *device_get_count)(int *count);
     CUresult(CUDAAPI *device_get_name)(char *name, int length, CUdevice device);
     CUresult(CUDAAPI *device_get_uuid)(CUuuid *uuid, CUdevice device);
     CUresult(CUDAAPI *device_total_mem)(size_t *bytes, CUdevice device);

@@ -57,12 +57,17 @@ static struct {
     const char *source;
     int64_t started_ns;
     uint32_t driver_version;
-    CUpti_SubscriberHandle subscriber;
+    _Atomic(CUpti_SubscriberHandle) subscriber;
 } agent;
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_device_known[DEVICES_MAX];
+static struct {
+    uint32_t id, device;
+} known_contexts[DEVICES_MAX]; /* the last ones; id 0 = none */
+static unsigned next_known;
 static atomic_bool has_context;
+static atomic_bool is_initialized; /* InitializeInjection is through */
 
 const char *ws_collector_version(void)
 {
@@ -193,6 +198,7 @@ static void bind_driver(void)
     if (!cuda)
         return;
     bind(cuda, "cuDriverGetVersion", &ws_driver.get_version);
+    bind(cuda, "cuDeviceGetCount", &ws_driver.device_get_count);
     bind(cuda, "cuDeviceGetName", &ws_driver.device_get_name);
     bind(cuda, "cuDeviceGetUuid_v2", &ws_driver.device_get_uuid);
     if (!ws_driver.device_get_uuid)
@@ -311,27 +317,49 @@ static void send_device(CUdevice device)
     send_hello();
 }
 
+/* Under `devices_lock`. */
+static bool knows_context(uint32_t id, uint32_t device)
+{
+    for (size_t i = 0; i < DEVICES_MAX; i++)
+        if (known_contexts[i].id == id && known_contexts[i].device == device)
+            return true;
+    return false;
+}
+
+/* Tell of a context and of its GPU, once. CUPTI counts contexts from 1. */
+static void meet_context(uint32_t id, uint32_t device)
+{
+    struct ws_rec_context rec = {.context = id, .device = device};
+    pthread_mutex_lock(&devices_lock);
+    if (!knows_context(id, device)) {
+        known_contexts[next_known % DEVICES_MAX].id = id;
+        known_contexts[next_known++ % DEVICES_MAX].device = device;
+        send_device((CUdevice)device);
+        (void)ws_spool_context(&rec);
+    }
+    pthread_mutex_unlock(&devices_lock);
+}
+
+static void note_first_context(void)
+{
+    /* Registered now as well, not only at start: exit handlers run last in first out, so this one runs
+     * before those that CUDA registered when it was initialised. */
+    if (!atomic_exchange(&has_context, true))
+        (void)atexit(run_at_exit);
+    ws_collection_has_context();
+}
+
 static void context_created(CUcontext context)
 {
-    struct ws_rec_context rec = {.context = 0};
-    uint32_t device = 0;
+    uint32_t device = 0, id = 0;
     bool has_counters = ws_collection_has_counters() && ws_state_get() == WS_STATE_ON;
     if (ws_state_get() != WS_STATE_ON && ws_state_get() != WS_STATE_IDLE)
         return;
-    /* Registered now as well, not only at start: exit handlers run last in first out, so this one runs
-     * before those that CUDA registered when it was initialised. */
-    if (!atomic_exchange(&has_context, true)) {
-        (void)atexit(run_at_exit);
-        ws_collection_first_context();
-    }
+    note_first_context();
     if (ws_cupti.cuptiGetDeviceId(context, &device) != CUPTI_SUCCESS)
         return;
-    (void)ws_cupti.cuptiGetContextId(context, &rec.context);
-    rec.device = device;
-    pthread_mutex_lock(&devices_lock);
-    send_device((CUdevice)device);
-    pthread_mutex_unlock(&devices_lock);
-    (void)ws_spool_context(&rec);
+    (void)ws_cupti.cuptiGetContextId(context, &id);
+    meet_context(id, device);
     /* While idle no counter is wanted; counters.c meets the context at its first launch after a start. A sampler of the
      * whole GPU is made now, and started when collection is. */
     if (has_counters) {
@@ -391,7 +419,7 @@ static void CUPTIAPI on_callback(void *unused, CUpti_CallbackDomain domain, CUpt
 
 /* --- start ------------------------------------------------------------------------------------------ */
 
-static CUptiResult subscribe(char *holder, size_t size)
+static CUptiResult subscribe(CUpti_SubscriberHandle *out, char *holder, size_t size)
 {
     CUpti_SubscriberParams params = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
                                      .subscriberName = "warpsight",
@@ -399,8 +427,8 @@ static CUptiResult subscribe(char *holder, size_t size)
                                      .oldSubscriberSize = size};
     holder[0] = 0;
     if (ws_cupti.cuptiSubscribe_v2)
-        return ws_cupti.cuptiSubscribe_v2(&agent.subscriber, on_callback, NULL, &params);
-    return ws_cupti.cuptiSubscribe(&agent.subscriber, on_callback, NULL);
+        return ws_cupti.cuptiSubscribe_v2(out, on_callback, NULL, &params);
+    return ws_cupti.cuptiSubscribe(out, on_callback, NULL);
 }
 
 /* Where a copy of CUPTI other than ours lies that has this call; NULL: the call is ours. */
@@ -420,7 +448,7 @@ static void give_way(const char *who, const void *call)
     enum ws_state state = ws_state_get();
     const char *other = other_cupti(call);
     char remedy[192];
-    if ((state != WS_STATE_ON && state != WS_STATE_IDLE) || !agent.subscriber)
+    if ((state != WS_STATE_ON && state != WS_STATE_IDLE) || !atomic_load(&agent.subscriber))
         return;
     if (other) { /* the driver takes no second one in a process, even when the first has let go */
         snprintf(remedy, sizeof remedy, "Run with WARPSIGHT_CUPTI=%.160s", other);
@@ -434,8 +462,7 @@ static void give_way(const char *who, const void *call)
                             "CUPTI could not be left to %.100s: a sampler or a counted launch holds it", who);
         return;
     }
-    (void)ws_cupti.cuptiUnsubscribe(agent.subscriber);
-    agent.subscriber = NULL;
+    (void)ws_cupti.cuptiUnsubscribe(atomic_exchange(&agent.subscriber, NULL));
     ws_spool_status_now("yielded", 1, "Run once more without --yield, or without the program's own profiler.",
                         "CUPTI was left to %.100s when it subscribed: nothing of this process is known after that",
                         who);
@@ -450,31 +477,51 @@ static void offer_to_yield(void)
         set_hook(give_way);
 }
 
-static bool start_callbacks(const struct ws_located *cupti)
+/* Callbacks of contexts: two calls in a context's life. */
+static CUptiResult watch_contexts(CUpti_SubscriberHandle subscriber)
+{
+    CUptiResult r =
+        ws_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+    if (r == CUPTI_SUCCESS)
+        r = ws_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    return r;
+}
+
+static void tell_refusal(CUptiResult r, const char *holder, char *why, size_t cap)
+{
+    if (r != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+        snprintf(why, cap, "CUPTI cannot be subscribed to: it answered %d (%s)", (int)r, ws_cupti_text(r));
+        ws_cupti_complain("subscribe-failed", "cuptiSubscribe", r, "");
+        return;
+    }
+    snprintf(why, cap, "another profiler holds CUPTI in this process%s%s", holder[0] ? ": " : "", holder);
+    ws_spool_status_now("other-profiler", 2, "End the other tool, or run without WarpSight.",
+                        "%s: nothing is collected", why);
+}
+
+/* When something is to be collected for the first time. Contexts that are there already are met by their records and
+ * launches. */
+static void *attach(char *why, size_t cap)
 {
     char holder[128]; /* CUPTI wants at least 64 */
-    CUptiResult r = subscribe(holder, sizeof holder);
-    if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-        ws_spool_status_now("other-profiler", 2, "End the other tool, or run without WarpSight.",
-                            "another profiler holds CUPTI in this process%s%s: nothing is collected",
-                            holder[0] ? ": " : "", holder);
-        return false;
-    }
+    CUpti_SubscriberHandle subscriber = NULL;
+    CUptiResult r = subscribe(&subscriber, holder, sizeof holder);
     if (r != CUPTI_SUCCESS) {
-        ws_cupti_complain("subscribe-failed", "cuptiSubscribe", r, "");
-        return false;
+        tell_refusal(r, holder, why, cap);
+        return NULL;
     }
-    r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-                                     CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
-    if (r == CUPTI_SUCCESS)
-        r = ws_cupti.cuptiEnableCallback(1, agent.subscriber, CUPTI_CB_DOMAIN_RESOURCE,
-                                         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    r = watch_contexts(subscriber);
     if (r != CUPTI_SUCCESS) {
+        snprintf(why, cap, "CUPTI has no callbacks of contexts: it answered %d", (int)r);
         ws_cupti_complain("callbacks-failed", "cuptiEnableCallback", r, "");
-        return false;
+        return NULL;
     }
-    ws_collection_begin(agent.subscriber, cupti);
-    return true;
+    atomic_store(&agent.subscriber, subscriber);
+    offer_to_yield();
+    if (atomic_load(&is_initialized))
+        note_first_context(); /* nobody will tell of one that came before */
+    return subscriber;
 }
 
 static void tick(bool is_final)
@@ -515,6 +562,7 @@ static bool start_spool(void)
 /* Called by the driver, once, inside the program's first cuInit. */
 int InitializeInjection(void)
 {
+    static const struct ws_collection_hooks hooks = {attach, meet_context};
     static atomic_bool is_called;
     const struct ws_located *cupti;
     int64_t from = ws_steady_ns();
@@ -536,9 +584,8 @@ int InitializeInjection(void)
     (void)ws_state_move(WS_STATE_OFF, WS_STATE_ON);
     cupti = bind_cupti();
     if (cupti)
-        (void)start_callbacks(cupti);
-    if (agent.subscriber)
-        offer_to_yield();
+        ws_collection_begin(&hooks, cupti);
+    atomic_store(&is_initialized, true);
     send_hello();
     ws_spool_add_cost("startup", 1, ws_steady_ns() - from);
     return 1;

@@ -554,6 +554,14 @@ static int write_frame(uint8_t *frame, uint16_t type, uint32_t length, uint32_t 
     return err;
 }
 
+void ws_spool_wake(void)
+{
+    pthread_mutex_lock(&spool.lock);
+    spool.wants_flush = true;
+    pthread_cond_signal(&spool.wake);
+    pthread_mutex_unlock(&spool.lock);
+}
+
 bool ws_spool_may_open_files(void)
 {
     return !is_newly_filtered();
@@ -621,6 +629,21 @@ static int write_preamble(void)
     return err;
 }
 
+int ws_spool_make_folder(void)
+{
+    char path[sizeof spool.path]; /* spool.path is the open segment's */
+    int err = make_folder(spool.folder);
+    if (err == 0) {
+        snprintf(path, sizeof path, "%s/%s", spool.folder, spool.session);
+        err = make_folder(path);
+    }
+    if (err == 0) {
+        snprintf(path, sizeof path, "%s/%s/%s", spool.folder, spool.session, spool.agent_id);
+        err = make_folder(path);
+    }
+    return err;
+}
+
 static int open_segment(void)
 {
     uint8_t bytes[WS_WIRE_SEGMENT_BYTES];
@@ -633,15 +656,7 @@ static int open_segment(void)
         return -WS_EPERM;
     if (untaken_bytes() + SEGMENT_BYTES > spool.config.disk_bytes && spool.segment > 0)
         return -WS_ELIMIT;
-    err = make_folder(spool.folder);
-    if (err == 0) {
-        snprintf(spool.path, sizeof spool.path, "%s/%s", spool.folder, spool.session);
-        err = make_folder(spool.path);
-    }
-    if (err == 0) {
-        snprintf(spool.path, sizeof spool.path, "%s/%s/%s", spool.folder, spool.session, spool.agent_id);
-        err = make_folder(spool.path);
-    }
+    err = ws_spool_make_folder();
     if (err != 0)
         return err;
     snprintf(spool.path, sizeof spool.path, "%s/%s/%s/%08u.open", spool.folder, spool.session, spool.agent_id,

@@ -64,6 +64,12 @@ void ws_spool_add_thread(void);
  * thread; false when it gave up (what was written stays valid). */
 bool ws_spool_finish(unsigned timeout_ms);
 
+/* The folder of this process's segments, before the first of them is there. From tick() only. 0 or -WS_E… */
+int ws_spool_make_folder(void);
+
+/* The thread's next round begins now. Any thread. */
+void ws_spool_wake(void);
+
 /* Whether the thread may still open files: the program may have put a seccomp filter on it that kills at the first.
  * From tick() only. */
 bool ws_spool_may_open_files(void);

@@ -122,5 +122,6 @@ struct fake_hooks {
 /* False: another copy of CUPTI in the process came first; as on a GPU, the driver takes no second one, ever. */
 FAKE_API bool fake_cuda_set_hooks(const struct fake_hooks *hooks);
 FAKE_API bool fake_cuda_is_initialized(void);
+FAKE_API bool fake_cuda_had_context(void);
 
 #endif

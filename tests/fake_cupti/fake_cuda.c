@@ -67,6 +67,11 @@ bool fake_cuda_set_hooks(const struct fake_hooks *h)
     return atomic_compare_exchange_strong(&hooks, &first, h) || first == h;
 }
 
+bool fake_cuda_had_context(void)
+{
+    return atomic_load(&next_context) > 0;
+}
+
 bool fake_cuda_is_initialized(void)
 {
     return atomic_load(&is_initialized);

@@ -13,9 +13,11 @@
  *   FAKE_CUPTI_PASSES=N                 passes of any config; else one for 16 metrics
  *   FAKE_CUPTI_SECOND_PASS=METRIC,…     a config with one of these needs a pass more
  *   FAKE_CUPTI_HOLDER=NAME              another tool holds the subscription
- *   FAKE_CUPTI_WATCH=FILE               when FILE appears, one line "on CALLBACKS KINDS PROFILERS": what is switched on
+ *   FAKE_CUPTI_WATCH=FILE               when FILE appears, one line "on CALLBACKS KINDS PROFILERS SUBSCRIBERS": what is
+ *                                       switched on
  *   FAKE_CUPTI_DROP=N                   N records were dropped
- *   FAKE_CUPTI_SAMPLES_LOST=N           PC sampling: the hardware drops N samples a launch
+ *   FAKE_CUPTI_GRAPHS=stay              graphs are traced for ever, once kernels were (as those that are instantiated
+ * then) FAKE_CUPTI_SAMPLES_LOST=N           PC sampling: the hardware drops N samples a launch
  *   FAKE_CUPTI_FOLDER=/tmp/ws-sampled-…  PC sampling: the folder that the code's line table names (22 bytes)
  *   FAKE_CUPTI_MODULE_MS=N              loading or unloading a module takes so long
  * Values are those of fake.h's tables. Nothing of this comes from NVIDIA's library but the declarations. */
@@ -186,9 +188,8 @@ static bool hook_driver(void)
     return fake_cuda_set_hooks(&hooks);
 }
 
-static void call_back(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+static void call_back(struct CUpti_Subscriber_st *s, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
-    struct CUpti_Subscriber_st *s = atomic_load(&subscriber);
     if (is_in_callback)
         return; /* CUPTI does not report what a callback does */
     is_in_callback = true;
@@ -215,7 +216,7 @@ static void on_call(bool is_exit, struct fake_call *call)
     if (is_exit)
         note_module_call(true, call->cbid);
     if (s && atomic_load(&s->driver[call->cbid]))
-        call_back(CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &data);
+        call_back(s, CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &data);
     if (!is_exit)
         note_module_call(false, call->cbid);
 }
@@ -229,7 +230,7 @@ static void on_context(bool is_created, struct CUctx_st *context)
     if (is_created)
         atomic_store(&has_context, true);
     if (s && atomic_load(&s->resource[id]))
-        call_back(CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+        call_back(s, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
     if (!is_created)
         drop_sampler(context);
 }
@@ -246,6 +247,8 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc cal
     if (!atomic_compare_exchange_strong(&subscriber, &none, &the_subscriber))
         return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     *out = &the_subscriber;
+    if (fake_cuda_had_context()) /* older than its first subscriber */
+        atomic_store(&has_context, true);
     return CUPTI_SUCCESS;
 }
 
@@ -589,7 +592,8 @@ static void record_kernel(const struct fake_launch *l, bool is_replayed)
         k.start = l->start_ns;
         k.end = l->end_ns;
     }
-    if (activity.is_enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+    if (activity.is_enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] ||
+        (l->graph_node != 0 && activity.request && getenv("FAKE_CUPTI_GRAPHS")))
         add_record(&k, sizeof k);
 }
 
@@ -1292,7 +1296,7 @@ static void on_module(struct CUctx_st *context)
     CUpti_ResourceData data = {.context = context, .resourceDescriptor = &module};
     module.pCubin = cubin(&module.cubinSize);
     if (s && atomic_load(&s->resource[CUPTI_CBID_RESOURCE_MODULE_LOADED]))
-        call_back(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &data);
+        call_back(s, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &data);
 }
 
 static struct sampler *sampler_of(const struct CUctx_st *context)
@@ -1565,7 +1569,7 @@ static void tell_what_is_on(void)
     for (const struct CUpti_RangeProfiler_Object *o = profilers; o; o = o->next)
         count++;
     pthread_mutex_unlock(&profiler_lock);
-    note("on %d %d %d", callbacks, kinds, count);
+    note("on %d %d %d %d", callbacks, kinds, count, s != NULL);
 }
 
 static void on_launch(const struct fake_launch *l)

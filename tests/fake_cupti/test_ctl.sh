@@ -13,11 +13,8 @@ serve() {
     env LD_PRELOAD="$PWD/$B/libwarpsight.so" "$@" "$app" serve "$scratch/end" >"$scratch/out" 2>"$scratch/err" &
     pid=$!
     pids+=("$pid")
-    # Until it is listed; and one that idles tells so at its first flush: before, it is taken for one that collects.
-    local is_up=".processes[] | select(.pid == $pid)"
-    case " $* " in *" WARPSIGHT_START=idle "*) is_up+=' | select(.reason != "")' ;; esac
-    for _ in $(seq 200); do
-        "$ws" ctl list --json 2>/dev/null | jq -e "$is_up" >/dev/null && break
+    for _ in $(seq 200); do # until it is listed
+        "$ws" ctl list --json >"$scratch/first" 2>/dev/null && jq -e ".processes[] | select(.pid == $pid)" "$scratch/first" >/dev/null && break
         sleep 0.02
     done
 }
@@ -28,7 +25,7 @@ finish() {
 }
 # Answer, status of a command.
 ctl() { timeout 30 "$ws" ctl "$@" >"$scratch/answer" 2>"$scratch/complaint"; }
-# What is switched on now: "CALLBACKS KINDS PROFILERS".
+# What is switched on now: "CALLBACKS KINDS PROFILERS SUBSCRIBERS".
 is_on() {
     touch "$FAKE_CUPTI_WATCH"
     for _ in $(seq 200); do [ -e "$FAKE_CUPTI_WATCH" ] || break; sleep 0.01; done
@@ -42,16 +39,20 @@ outside='[.collection[] | select(.is_on == 1) | .at_ns] as $on | [.collection[] 
 
 fresh
 serve WARPSIGHT_START=idle
-check "idle: nothing is switched on" "$([ "$(is_on)" = "0 0 0" ]; echo $?)" "$(is_on)"
+touch "$FAKE_CUPTI_WATCH" # a launch takes it away once there was a subscriber
+sleep 0.3
+check "idle: nobody subscribed to CUPTI" "$([ -e "$FAKE_CUPTI_WATCH" ] && ! grep -q '^on' "$FAKE_CUPTI_LOG" 2>/dev/null; echo $?)" "$(cat "$FAKE_CUPTI_LOG")"
+rm -f "$FAKE_CUPTI_WATCH"
+check "idle: that is what it is from the moment it is listed" "$(jq -e '.processes[0] | .state == "idle" and .reason == "setting"' "$scratch/first" >/dev/null; echo $?)" "$(cat "$scratch/first")"
 ctl list --json
 check "idle: the process is listed as idle" "$(jq -e ".processes == [.processes[] | select(.pid == $pid and .state == \"idle\" and .reason == \"setting\")] and (.processes | length == 1)" "$scratch/answer" >/dev/null; echo $?)" "$(cat "$scratch/answer")"
 worst="0 0 0"
 for _ in 1 2 3 4 5 6 7 8 9 10; do
     ctl start "$pid" || worst="start: $(cat "$scratch/complaint")"
     sleep 0.05
-    [ "$(is_on)" = "9 4 1" ] || worst="while on: $(is_on)"
+    [ "$(is_on)" = "9 4 1 1" ] || worst="while on: $(is_on)"
     ctl stop || worst="stop: $(cat "$scratch/complaint")"
-    [ "$(is_on)" = "0 0 0" ] || worst="after a stop: $(is_on)"
+    [ "$(is_on)" = "0 0 0 1" ] || worst="after a stop: $(is_on)"
 done
 check "ten times start and stop around a captured graph: all on, all off" "$([ "$worst" = "0 0 0" ]; echo $?)" "$worst"
 ctl status --json
@@ -61,14 +62,14 @@ ctl list --json
 check "a start with a duration tells its end" "$(jq -e '.processes[0] | .state == "collecting" and .until_ns > .since_ns' "$scratch/answer" >/dev/null; echo $?)"
 for _ in $(seq 100); do ctl list --json; jq -e '.processes[0].state == "idle"' "$scratch/answer" >/dev/null && break; sleep 0.05; done
 check "it stops by itself" "$(jq -e '.processes[0].reason == "duration"' "$scratch/answer" >/dev/null; echo $?)" "$(cat "$scratch/answer")"
-check "and then nothing is on" "$([ "$(is_on)" = "0 0 0" ]; echo $?)" "$(is_on)"
+check "and then nothing is on" "$([ "$(is_on)" = "0 0 0 1" ]; echo $?)" "$(is_on)"
 
 # --- settings; what is refused changes nothing ---
 
 ctl start --set trace
-check "start --set trace: no callback of launches, no profiler" "$([ "$(is_on)" = "0 4 0" ]; echo $?)" "$(is_on)"
+check "start --set trace: no callback of launches, no profiler" "$([ "$(is_on)" = "0 4 0 1" ]; echo $?)" "$(is_on)"
 ctl start --set core,api -k transpose
-check "start with other settings while it collects" "$(sleep 0.1; [ "$(is_on | cut -d' ' -f2-)" = "9 1" ]; echo $?)" "$(is_on)"
+check "start with other settings while it collects" "$(sleep 0.1; [ "$(is_on | cut -d' ' -f2-)" = "9 1 1" ]; echo $?)" "$(is_on)"
 before=$(is_on)
 for bad in "--set nonsense" "--kernel-name regex:("; do
     # shellcheck disable=SC2086
@@ -134,6 +135,7 @@ claim "no order of calls was wrong, and each start brought kernels of graphs" '(
 claim "no kernel lies where nothing was collected" "($outside) == 0"
 claim "each start has its counters" '[.profile[] | select(.name | contains("transpose"))] | length >= 11'
 claim "it ended in order" '.bye | length == 1'
+claim "the GPU and the context, which came before the first start, are known" '(.device | length == 1) and (.context | length >= 1) and .hello[-1].gpu_uuids != "" and .context[0].context == .kernel[0].context'
 
 # --- a program that collects from the start ---
 
@@ -145,7 +147,7 @@ start=$(date +%s%N)
 ctl stop known
 code=$?
 took=$((($(date +%s%N) - start) / 1000000))
-check "a stop waits for the launch that is being profiled" "$([ $code = 0 ] && grep -q stopped "$scratch/answer" && [ "$(is_on)" = "0 0 0" ]; echo $?)" "status $code after $took ms: $(cat "$scratch/answer" "$scratch/complaint"), $(is_on)"
+check "a stop waits for the launch that is being profiled" "$([ $code = 0 ] && grep -q stopped "$scratch/answer" && [ "$(is_on)" = "0 0 0 1" ]; echo $?)" "status $code after $took ms: $(cat "$scratch/answer" "$scratch/complaint"), $(is_on)"
 finish
 facts
 claim "the launch that was under way kept its counters" '.profile | length >= 1'
@@ -168,6 +170,31 @@ ctl list --json
 check "a process that was killed is not listed" "$(jq -e '.processes == []' "$scratch/answer" >/dev/null; echo $?)"
 "$ws" list sessions --json >"$scratch/sessions.json"
 check "its session is read, and its folder goes with the control files in it" "$(jq -e '.sessions | length == 1' "$scratch/sessions.json" >/dev/null && [ ! -e "$folder" ]; echo $?)" "$(ls -R "$WARPSIGHT_SPOOL")"
+
+# A graph that was instantiated while it was traced is traced for ever.
+fresh
+serve WARPSIGHT_START=idle WARPSIGHT_SET=trace FAKE_CUPTI_GRAPHS=stay
+for _ in 1 2; do
+    ctl start "$pid"
+    sleep 0.1
+    ctl stop "$pid"
+    sleep 0.4
+done
+finish
+facts
+claim "records of a time in which nothing is collected are not kept" "($outside) == 0 and ([.kernel[] | select(.graph_node != 0)] | length > 20)"
+
+# CUPTI has another holder when the first start comes.
+fresh
+serve WARPSIGHT_START=idle FAKE_CUPTI_HOLDER=other
+ctl start "$pid"
+check "another tool holds CUPTI: the start is refused, and says who" "$([ $? = 1 ] && grep -q 'another profiler holds CUPTI in this process: CUPTI for other' "$scratch/complaint"; echo $?)" "$(cat "$scratch/complaint")"
+finish
+facts
+claim "the report says so, too" '(.kernel == []) and any(.status[]; .code == "other-profiler")'
+fresh
+env LD_PRELOAD="$PWD/$B/libwarpsight.so" WARPSIGHT_START=idle timeout -k 2 60 "$app" own-profiler >"$scratch/out" 2>"$scratch/err" </dev/null
+check "the program's own profiler gets CUPTI in a process that idles" "$(grep -q '^own profiler: 0' "$scratch/out"; echo $?)" "$(head -1 "$scratch/out")"
 
 # --- the program says when ---
 
@@ -226,9 +253,9 @@ ask() { curl -s -m 20 -H "Authorization: Bearer $token" "$@"; }
 tell() { ask -H 'X-WarpSight: 1' -H 'Content-Type: application/json' -d "$1" "$base/api/v1/running"; }
 agent=$(ask "$base/api/v1/running" | jq -r '.processes[0].agent')
 check "the daemon lists the process as idle" "$(ask "$base/api/v1/running" | jq -e ".processes[0] | .pid == $pid and .state == \"idle\" and .reason == \"setting\"" >/dev/null; echo $?)" "$(ask "$base/api/v1/running")"
-check "it starts it, for a time" "$(tell "{\"agent\":\"$agent\",\"do\":\"start\",\"duration_ms\":60000}" | jq -e '.process | .state == "collecting" and .until != null' >/dev/null && [ "$(is_on)" = "0 4 0" ]; echo $?)" "$(is_on)"
+check "it starts it, for a time" "$(tell "{\"agent\":\"$agent\",\"do\":\"start\",\"duration_ms\":60000}" | jq -e '.process | .state == "collecting" and .until != null' >/dev/null && [ "$(is_on)" = "0 4 0 1" ]; echo $?)" "$(is_on)"
 check "a setting that does not fit is refused with its reason" "$(tell "{\"agent\":\"$agent\",\"do\":\"start\",\"set\":\"nonsense\"}" | jq -e '.error | .code == "command_refused" and (.message | contains("nonsense"))' >/dev/null; echo $?)"
-check "it stops it" "$(tell "{\"agent\":\"$agent\",\"do\":\"stop\"}" | jq -e '.answer == "stopped" and .process.state == "idle"' >/dev/null && [ "$(is_on)" = "0 0 0" ]; echo $?)" "$(is_on)"
+check "it stops it" "$(tell "{\"agent\":\"$agent\",\"do\":\"stop\"}" | jq -e '.answer == "stopped" and .process.state == "idle"' >/dev/null && [ "$(is_on)" = "0 0 0 1" ]; echo $?)" "$(is_on)"
 finish
 kill -TERM "$daemon"
 wait "$daemon" 2>/dev/null

@@ -20,7 +20,7 @@ $(B)/gpu-calibrate.ptx: tests/gpu/calibrate.cu
 gpu-test: bundle ## on a machine with a GPU: measure the reference kernels, compare with Nsight Compute
 	$(Q)OUT=$(or $(OUT),$(B)/gpu-results) tests/gpu/run.sh $(B)/bundle
 
-gpu-ctl: bundle ## on a machine with a GPU: start, stop and idle while the program runs, under 120 s
+gpu-ctl: bundle ## on a machine with a GPU: start, stop and idle while the program runs, some 60 s
 	$(Q)OUT=$(or $(OUT),$(B)/gpu-results) tests/gpu/ctl.sh $(B)/bundle
 
 gpu-calibration: bundle ## on an H200: counters that the model only takes from descriptions, beside the model's

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * loop.cu: a loop that is bound by launches, the kind that a profiler slows most: a captured graph of 20 kernels, ten
  * plain launches, one wait. For ctl.sh, which switches collection while it runs.
- * usage: gpu-loop SECONDS     prints iterations a second each quarter of a second, then a checksum */
+ * usage: gpu-loop until FILE   until the file is there, a minute at most; then a checksum
+ *        gpu-loop turns        a turn for each line of stdin: "run" works for 0.1 s; any other prints iterations a second,
+ *                              and how long the host takes to launch a kernel and the graph, ns; at the end a checksum */
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <unistd.h>
+#include <vector>
 
 #define N 4096
 #define MUST(call)                                                     \
@@ -44,9 +50,51 @@ static void iterate(cudaGraphExec_t exec, cudaStream_t stream, int *x)
     MUST(cudaStreamSynchronize(stream));
 }
 
+static double work(cudaGraphExec_t exec, cudaStream_t stream, int *x, double seconds)
+{
+    double start = now();
+    long n = 0;
+    while (now() - start < seconds) {
+        iterate(exec, stream, x);
+        n++;
+    }
+    return (double)n / (now() - start);
+}
+
+/* Host time of one call, ns: the median of so many bursts, each short enough that no queue is full. */
+template <class CALL> static double burst_ns(cudaStream_t stream, int bursts, int calls, CALL call)
+{
+    std::vector<double> took;
+    for (int b = 0; b < bursts; b++) {
+        double start = now();
+        for (int k = 0; k < calls; k++)
+            call();
+        took.push_back((now() - start) / calls * 1e9);
+        MUST(cudaStreamSynchronize(stream));
+    }
+    std::sort(took.begin(), took.end());
+    return took[took.size() / 2];
+}
+
+static void take_turns(cudaGraphExec_t exec, cudaStream_t stream, int *x)
+{
+    char line[64];
+    while (fgets(line, sizeof line, stdin)) {
+        double rate = work(exec, stream, x, 0.1);
+        if (!strncmp(line, "run", 3)) {
+            printf("ran\n");
+        } else {
+            double launch_ns = burst_ns(stream, 40, 200, [&] { plain<<<N / 128, 128, 0, stream>>>(x); });
+            double graph_ns = burst_ns(stream, 40, 10, [&] { MUST(cudaGraphLaunch(exec, stream)); });
+            printf("%.1f %.0f %.0f\n", rate, launch_ns, graph_ns);
+        }
+        fflush(stdout);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    double seconds = argc > 1 ? atof(argv[1]) : 3;
+    const char *until = argc == 3 && !strcmp(argv[1], "until") ? argv[2] : NULL;
     static int host[N];
     long long sum = 0;
     cudaGraph_t graph;
@@ -61,16 +109,14 @@ int main(int argc, char **argv)
         in_graph<<<N / 128, 128, 0, stream>>>(x);
     MUST(cudaStreamEndCapture(stream, &graph));
     MUST(cudaGraphInstantiate(&exec, graph, 0));
-    double start = now(), window = start;
-    for (long n = 0, counted = 0; now() - start < seconds; n++, counted++) {
-        double t = now();
-        iterate(exec, stream, x);
-        if (t - window >= 0.25) {
-            printf("%.1f\n", (double)counted / (t - window));
-            fflush(stdout);
-            window = t;
-            counted = 0;
-        }
+    if (until)
+        for (double start = now(); access(until, F_OK) != 0 && now() - start < 60;)
+            work(exec, stream, x, 0.05);
+    else if (argc == 2 && !strcmp(argv[1], "turns"))
+        take_turns(exec, stream, x);
+    else {
+        fprintf(stderr, "usage: gpu-loop until FILE | turns\n");
+        return 2;
     }
     MUST(cudaMemset(x, 0, sizeof host));
     for (int n = 0; n < 100; n++)
