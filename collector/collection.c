@@ -314,6 +314,7 @@ static void begin(bool is_idle)
     if (is_idle && ws_state_move(WS_STATE_ON, WS_STATE_IDLE)) {
         record(false, "setting");
     } else {
+        collection.changes += *ws_settings.nvtx != 0; /* a range is open already: it was told as idle */
         arm();
         start_activity();
     }
@@ -652,8 +653,8 @@ uint64_t ws_collection_changes(void)
 void ws_collection_tell(struct ws_control_state *out)
 {
     pthread_mutex_lock(&collection.lock);
-    out->is_on = ws_state_get() == WS_STATE_ON;
-    out->since_ns = collection.since_ns;
+    out->is_on = collection.is_begun && ws_state_get() == WS_STATE_ON;
+    out->since_ns = collection.is_begun ? collection.since_ns : ws_now_ns();
     out->until_ns = collection.until_ns;
     snprintf(out->reason, sizeof out->reason, "%s", collection.reason);
     out->settings_length = ws_settings_diff(&ws_settings, out->settings, sizeof out->settings);

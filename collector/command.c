@@ -33,9 +33,10 @@ static struct {
     bool is_unwritten;
 } commands;
 
-void ws_command_init(const char *folder)
+void ws_command_init(const char *folder, bool is_idle)
 {
     snprintf(commands.folder, sizeof commands.folder, "%s", folder);
+    commands.is_unwritten = is_idle;
 }
 
 __attribute__((format(printf, 2, 3))) static void answer(bool is_refused, const char *format, ...)
@@ -153,7 +154,7 @@ void ws_command_poll(void)
         take_up();
     if (commands.has_command)
         carry_on();
-    /* A process that never was told anything and always collects has no such file. */
+    /* A process that never was told anything and always collects has no such file; one that idles has it at once. */
     if (commands.is_unwritten || ws_collection_changes() != commands.written_changes)
         write_state();
 }

@@ -3,8 +3,11 @@
 #ifndef WS_COLLECTOR_COMMAND_H
 #define WS_COLLECTOR_COMMAND_H
 
-/* Where: the process's own folder of the spool. Once, before the thread starts. */
-void ws_command_init(const char *folder);
+#include <stdbool.h>
+
+/* Where: the process's own folder of the spool; and whether it begins idle, which is told before anything else. Once,
+ * before the thread starts. */
+void ws_command_init(const char *folder, bool is_idle);
 
 /* Look for a command, carry on with the one under way, write what changed. Each time the thread wakes, after
  * ws_collection_tick(). */

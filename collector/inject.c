@@ -555,7 +555,7 @@ static bool start_spool(void)
                                      .tick = tick};
     char folder[sizeof agent.spool + sizeof agent.session + sizeof agent.agent_id];
     snprintf(folder, sizeof folder, "%s/%s/%s", agent.spool, agent.session, agent.agent_id);
-    ws_command_init(folder);
+    ws_command_init(folder, ws_settings.start != WS_START_NOW || *ws_settings.nvtx);
     return ws_spool_init(&config) == 0 && ws_spool_start() == 0;
 }
 
