@@ -20,6 +20,7 @@
 #define BUFFER_BYTES (256u << 10)
 #define BUFFERS_MAX 2048u /* half a GiB: more than anyone sets */
 #define WAKE_BUFFERS 8    /* some 9,000 kernels */
+#define WRITE_BUFFERS 4   /* less than the smallest spool holds */
 #define CONTEXTS_MAX 64u
 #define NAME_SLOTS 4096u
 #define CALLS_MAX 2048u    /* CUPTI 13.0 has 812 driver and 534 runtime calls */
@@ -415,8 +416,12 @@ static void read_buffer(uint32_t i)
 
 void ws_activity_read(void)
 {
-    for (uint32_t i = next_full(); i != NO_BUFFER; i = next_full())
+    unsigned count = 0;
+    for (uint32_t i = next_full(); i != NO_BUFFER; i = next_full()) {
         read_buffer(i);
+        if (++count % WRITE_BUFFERS == 0)
+            ws_spool_write_now(); /* all that waits may be more than the spool's memory */
+    }
 }
 
 /* Whose thread this is CUPTI does not say, and it may be one that launches: reading is for our own. It is woken where a
@@ -445,7 +450,7 @@ static void CUPTIAPI complete_buffer(CUcontext context, uint32_t stream, uint8_t
         free_buffer(i);
     else if (waiting == 0)
         read_buffer(i);
-    else if (waiting % WAKE_BUFFERS == 0)
+    else if (waiting % (pool.max / 4 < WAKE_BUFFERS ? pool.max / 4 : WAKE_BUFFERS) == 0)
         ws_spool_wake();
 }
 

@@ -222,10 +222,10 @@ static int disarm(void)
     return 0;
 }
 
-static void record(bool is_on, const char *reason)
+static void record(bool is_on, const char *reason, int64_t at_ns)
 {
     char settings[4096];
-    struct ws_rec_collection rec = {.at_ns = ws_now_ns(), .is_on = is_on, .reason = ws_text_of(reason)};
+    struct ws_rec_collection rec = {.at_ns = at_ns, .is_on = is_on, .reason = ws_text_of(reason)};
     if (is_on)
         rec.settings = ws_text_n(settings, ws_settings_diff(&ws_settings, settings, sizeof settings));
     (void)ws_spool_collection(&rec);
@@ -247,6 +247,7 @@ static void start_activity(void)
 /* False, with why[cap]: it cannot be. */
 static bool switch_on(const char *reason, char *why, size_t cap)
 {
+    int64_t at_ns;
     if (ws_state_get() == WS_STATE_ON)
         return true;
     snprintf(why, cap, "the process is ending");
@@ -254,10 +255,11 @@ static bool switch_on(const char *reason, char *why, size_t cap)
         return false;
     if (!collection.is_armed)
         arm();
+    at_ns = ws_now_ns(); /* before the first record can be */
     start_activity();
     if (!ws_state_move(WS_STATE_IDLE, WS_STATE_ON))
         return false;
-    record(true, reason);
+    record(true, reason, at_ns);
     return true;
 }
 
@@ -269,7 +271,7 @@ static void switch_off(const char *reason)
         return;
     ws_activity_stop();
     collection.tail_until_ns = ws_steady_ns() + TAIL_NS;
-    record(false, reason);
+    record(false, reason, ws_now_ns());
 }
 
 /* --- who switches --- */
@@ -312,7 +314,7 @@ static void begin(bool is_idle)
     if (collection.has_timeline || collection.has_sampling)
         start_perf_library();
     if (is_idle && ws_state_move(WS_STATE_ON, WS_STATE_IDLE)) {
-        record(false, "setting");
+        record(false, "setting", collection.since_ns);
     } else {
         collection.changes += *ws_settings.nvtx != 0; /* a range is open already: it was told as idle */
         arm();
@@ -630,8 +632,7 @@ bool ws_collection_yield(void)
     if (!is_off)
         return false;
     if (collection.has_trace && atomic_load(&collection.has_context))
-        ws_activity_flush(true);
-    ws_activity_read();
+        ws_activity_flush(true); /* read at the next wake */
     pthread_mutex_lock(&collection.lock);
     collection.has_trace = false; /* CUPTI's buffers are the other tool's now: no flush of ours */
     collection.is_begun = false;

@@ -384,14 +384,25 @@ CUptiResult CUPTIAPI cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *p)
 
 static struct {
     pthread_mutex_t lock;
-    CUpti_BuffersCallbackRequestFunc request;
-    CUpti_BuffersCallbackCompleteFunc complete;
+    _Atomic(CUpti_BuffersCallbackRequestFunc) request; /* may come while the program launches */
+    _Atomic(CUpti_BuffersCallbackCompleteFunc) complete;
     atomic_bool is_enabled[CUPTI_ACTIVITY_KIND_COUNT];
     uint8_t *buffer;
     size_t size, used, count, count_max;
     size_t dropped;
     bool has_reported_drop;
 } activity = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Whether this thread is inside the client's callback for a full buffer. */
+static _Thread_local bool is_completing;
+static atomic_flag has_read_while_completing = ATOMIC_FLAG_INIT;
+
+static void give_back(uint8_t *buffer, size_t size, size_t used)
+{
+    is_completing = true;
+    activity.complete(NULL, 0, buffer, size, used);
+    is_completing = false;
+}
 
 static void check_kinds_off(void)
 {
@@ -406,8 +417,8 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
     ENTER(cuptiActivityRegisterCallbacks);
     if (!request || !complete)
         REFUSE(CUPTI_ERROR_INVALID_PARAMETER, "cuptiActivityRegisterCallbacks without callbacks");
-    activity.request = request;
     activity.complete = complete;
+    activity.request = request;
     return CUPTI_SUCCESS;
 }
 
@@ -461,6 +472,8 @@ CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, C
     ENTER(cuptiActivityGetNextRecord);
     if (!buffer || !record)
         return CUPTI_ERROR_INVALID_PARAMETER;
+    if (is_completing && !atomic_flag_test_and_set(&has_read_while_completing))
+        note("read while completing");
     next = *record ? (uint8_t *)*record + record_size((*record)->kind) : buffer;
     if (next >= buffer + valid) {
         *record = NULL;
@@ -517,7 +530,7 @@ static void attach_buffer(void)
     }
     pthread_mutex_unlock(&activity.lock);
     if (buffer)
-        activity.complete(NULL, 0, buffer, size, 0);
+        give_back(buffer, size, 0);
 }
 
 static void add_record(const void *record, size_t length)
@@ -532,7 +545,7 @@ static void add_record(const void *record, size_t length)
     if (!activity.buffer) {
         pthread_mutex_unlock(&activity.lock);
         if (full)
-            activity.complete(NULL, 0, full, full_size, full_used);
+            give_back(full, full_size, full_used);
         attach_buffer();
         pthread_mutex_lock(&activity.lock);
     }
@@ -559,7 +572,7 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
     has_any = (activity.used > 0 || (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)) && detach_buffer(&buffer, &size, &used);
     pthread_mutex_unlock(&activity.lock);
     if (has_any)
-        activity.complete(NULL, 0, buffer, size, used);
+        give_back(buffer, size, used);
     return CUPTI_SUCCESS;
 }
 
