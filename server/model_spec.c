@@ -114,9 +114,12 @@ static bool get_count(const cJSON *object, const char *key, double max, uint64_t
     return true;
 }
 
+#define RANDOM_TIMES 6364136223846793005u
+#define RANDOM_PLUS 1442695040888963407u
+
 static uint32_t next_random(uint64_t *state)
 {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    *state = *state * RANDOM_TIMES + RANDOM_PLUS;
     return (uint32_t)(*state >> 32);
 }
 
@@ -135,10 +138,36 @@ static uint32_t bits_of(float f)
     return u;
 }
 
+static uint32_t fraction(uint64_t state)
+{
+    return bits_of((float)(uint32_t)(state >> 40) * (1.0f / 16777216.0f));
+}
+
 static uint32_t random_f32(struct fill *f, uint64_t i)
 {
     (void)i;
-    return bits_of((float)(next_random(&f->state) >> 8) * (1.0f / 16777216.0f));
+    (void)next_random(&f->state);
+    return fraction(f->state);
+}
+
+#define STREAMS 4
+
+/* The same values, four at a time: each waits for the one before it otherwise. How many were made. */
+static uint64_t many_random_f32(struct fill *f, uint32_t *words)
+{
+    uint64_t states[STREAMS], times = 1, plus = 0, n = f->n / STREAMS;
+    for (int k = 0; k < STREAMS; k++) {
+        times *= RANDOM_TIMES;
+        plus = plus * RANDOM_TIMES + RANDOM_PLUS;
+        states[k] = f->state * times + plus;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        for (int k = 0; k < STREAMS; k++) {
+            words[STREAMS * i + (uint64_t)k] = fraction(states[k]);
+            f->state = k == STREAMS - 1 ? states[k] : f->state;
+            states[k] = states[k] * times + plus;
+        }
+    return n * STREAMS;
 }
 
 static uint32_t iota_f32(struct fill *f, uint64_t i)
@@ -234,7 +263,7 @@ static int fill_buffer(struct buffer *b, struct ws_model *model, char *error)
     f = (struct fill){n, seed * 2 + 1, below, cJSON_IsNumber(value) ? value->valuedouble : 0};
     for (int k = 0; k < 4; k++)
         (void)next_random(&f.state);
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = fills[which].word == random_f32 ? many_random_f32(&f, words) : 0; i < n; i++)
         words[i] = fills[which].word(&f, i);
     return 0;
 }

@@ -124,6 +124,7 @@ struct code_ins {
     uint8_t s_wide;
     uint8_t fold;     /* enum code_fold */
     uint8_t software; /* of code_software, 0 = none */
+    uint16_t count;   /* of code->fused from imm on, of an instruction that stands for a run of them (fold.c) */
     uint32_t line;    /* of the PTX text */
     uint32_t source_line;
     uint32_t source_file;
@@ -332,6 +333,8 @@ struct code {
     uint32_t ins_n;
     struct code_ins *run; /* what the blocks execute: copies of ins */
     uint32_t run_n;
+    struct code_ins *fused; /* the runs of multiply-adds that one of run stands for */
+    uint32_t fused_n;
     uint32_t *once; /* instructions that run when a warp is set up, in order */
     uint32_t once_n;
     struct code_block *blocks;
@@ -401,7 +404,7 @@ int merge_shared_loads(struct code *code);
 int software_mark(struct code *code);
 /* Mark what need not run, or only once; fold_finish() makes code->run of the rest, when registers are offsets. */
 int fold_code(struct code *code);
-int fold_finish(struct code *code);
+int fold_finish(struct code *code, const exec_fn *table);
 /* Registers become byte offsets; live ranges that do not overlap share them. */
 int slots_assign(struct code *code);
 /* Which registers an instruction reads and writes, in order; returns how many. */

@@ -47,6 +47,14 @@ static void tell(struct exec_ctx *ctx, double now)
         watch_stop(ctx, WS_MODEL_STOP_CANCELLED);
 }
 
+/* The blocks that the worker has run since it told the last time. */
+static void watch_count(struct exec_ctx *ctx)
+{
+    if (ctx->blocks_untold)
+        atomic_fetch_add(&ctx->watch->blocks_done, ctx->blocks_untold);
+    ctx->blocks_untold = 0;
+}
+
 /* The slice is used up: may the worker go on with this many instructions? */
 bool watch_allows(struct exec_ctx *ctx, uint32_t needed)
 {
@@ -59,6 +67,7 @@ bool watch_allows(struct exec_ctx *ctx, uint32_t needed)
     }
     more = ctx->budget_left < SLICE ? ctx->budget_left : SLICE;
     double now = wall_s();
+    watch_count(ctx);
     if (!ctx->stop)
         tell(ctx, now);
     if (watch->deadline > 0 && now > watch->deadline)
@@ -100,6 +109,7 @@ struct worker {
     struct tally *tally;
     struct team *team; /* NULL: blocks run one by one */
     pthread_t thread;
+    uint32_t workers; /* of the launch */
     bool is_running;
 };
 
@@ -121,9 +131,11 @@ static void visit_counts(struct exec_ctx *ctx, visit_fn visit, void *user)
     for (uint32_t g = 0; g < c->guarded_n; g++)
         for (size_t k = 0; k < GUARD_COUNTS; k++)
             visit(&ctx->guard_rows[g].runs + k, place++, user);
-    for (uint32_t s = 0; s < c->stats_n; s++)
+    for (uint32_t s = 0; s < c->stats_n; s++) {
+        exec_settle(&ctx->mem_rows[s]);
         for (size_t k = 0; k < MEM_COUNTS; k++)
             visit(&ctx->mem_rows[s].sum.all[k], place++, user);
+    }
     visit(&ctx->barriers, place, user);
 }
 
@@ -180,16 +192,37 @@ static void note_block(struct worker *me, uint32_t stratum)
     me->tally->taken[stratum]++;
 }
 
+/* A worker takes several places at a time, or workers with small blocks wait for the counter's cache line; fewer
+ * towards the end, so that they end together. A sample is run in its order. */
+#define PLACES_MOST 32
+#define PLACES_PARTS 16
+
+static uint64_t places_at_once(const struct worker *me, const struct watch *watch)
+{
+    uint64_t at = atomic_load_explicit(&watch->next, memory_order_relaxed);
+    uint64_t n = at < watch->end ? (watch->end - at) / ((uint64_t)me->workers * PLACES_PARTS) : 0;
+    if (me->sample || me->team || n == 0)
+        return 1;
+    return n < PLACES_MOST ? n : PLACES_MOST;
+}
+
 static void *work(void *arg)
 {
     struct worker *me = arg;
     struct watch *watch = me->ctx.watch;
     uint32_t blocks_at_once = me->team ? me->team->n : 1;
-    for (;;) {
-        uint64_t place = atomic_fetch_add(&watch->next, 1);
+    uint64_t place = 0, end = 0;
+    for (;; place++) {
         uint32_t stratum = 0;
-        if (place >= watch->end || me->ctx.stop || atomic_load(&watch->stop))
+        if (place == end) {
+            uint64_t n = places_at_once(me, watch);
+            place = atomic_fetch_add(&watch->next, n);
+            end = place + n;
+        }
+        if (place >= watch->end || me->ctx.stop || atomic_load(&watch->stop)) {
+            watch_count(&me->ctx);
             return NULL;
+        }
         if (me->team)
             launch_team(me->team, place);
         else
@@ -200,8 +233,10 @@ static void *work(void *arg)
             note_block(me, stratum);
         if (!me->ctx.stop) {
             me->ctx.blocks_run += blocks_at_once;
-            atomic_fetch_add(&watch->blocks_done, blocks_at_once);
+            me->ctx.blocks_untold += blocks_at_once;
         }
+        if (me->team) /* its blocks have the slices, not the worker */
+            watch_count(&me->ctx);
     }
 }
 
@@ -273,6 +308,7 @@ static int make_worker(struct worker *me, const struct exec_ctx *like, struct wa
     me->ctx.budget = 0;
     me->ctx.budget_left = like->budget == UINT64_MAX ? UINT64_MAX : like->budget / threads;
     me->sample = sample;
+    me->workers = threads;
     if (!err && sample) {
         me->tally = make_tally(like->code);
         err = me->tally ? 0 : -WS_ENOMEM;
@@ -300,9 +336,11 @@ static void merge_ctx(struct exec_ctx *to, const struct exec_ctx *one)
     for (uint32_t g = 0; g < c->guarded_n; g++)
         for (size_t k = 0; k < GUARD_COUNTS; k++)
             (&to->guard_rows[g].runs)[k] += (&one->guard_rows[g].runs)[k];
-    for (uint32_t s = 0; s < c->stats_n; s++)
+    for (uint32_t s = 0; s < c->stats_n; s++) {
+        exec_settle(&one->mem_rows[s]);
         for (size_t k = 0; k < MEM_COUNTS; k++)
             to->mem_rows[s].sum.all[k] += one->mem_rows[s].sum.all[k];
+    }
     launch_merge_faults(to, one);
     to->barriers += one->barriers;
     to->blocks_run += one->blocks_run;

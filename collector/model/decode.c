@@ -1209,7 +1209,7 @@ static int analyse(struct builder *b, bool merges)
     if (!err)
         err = slots_assign(b->code);
     if (!err)
-        err = fold_finish(b->code);
+        err = fold_finish(b->code, b->table);
     if (err == -WS_ELIMIT) {
         b->in = NULL;
         decode_refuse(b, "control flow too large to analyse");
@@ -1275,6 +1275,7 @@ void code_free(struct code *code)
         return;
     free(code->ins);
     free(code->run);
+    free(code->fused);
     free(code->once);
     free(code->blocks);
     free(code->regs);

@@ -58,6 +58,7 @@ struct mem_row {
     uint64_t pattern_span; /* bytes from there to the end of the last access */
     uint64_t last_first;   /* where it began: how far it moves each time */
     union mem_counts one;  /* what a request of it adds */
+    uint64_t repeated;     /* requests of it that sum has not yet: exec_settle() */
     int64_t pattern[32];
     uint32_t pattern_32[32]; /* the same for addresses of 32 bits */
 };
@@ -153,7 +154,8 @@ struct exec_ctx {
     uint32_t *phase;        /* of the cluster's barrier */
     bool has_ended;         /* in a team */
     uint64_t blocks_run;
-    uint64_t faults_lost; /* kinds that found no room in faults */
+    uint64_t blocks_untold; /* of those: the watch has not counted them yet */
+    uint64_t faults_lost;   /* kinds that found no room in faults */
     /* exec_check.h */
     uint32_t checks;
     uint32_t epoch, first_epoch;         /* interval between barriers now, and the block's first */
@@ -211,6 +213,14 @@ struct warp {
     struct exec_ctx *ctx;
     struct stack_entry stack[STACK_MAX];
 };
+
+/* Requests that repeated the last pattern go into the sum: before it is read, and before the pattern changes. */
+static inline void exec_settle(struct mem_row *row)
+{
+    for (int k = 0; k < MEM_COUNTS_N; k++)
+        row->sum.all[k] += row->repeated * row->one.all[k];
+    row->repeated = 0;
+}
 
 /* Handlers by operation for the best instruction set this machine has (name: "v4", "v3", "base"), or for the one
  * asked for; NULL when this build or machine lacks it. */

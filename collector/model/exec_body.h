@@ -11,7 +11,7 @@
 #include "../../analyzer/access.h"
 
 #include <fenv.h>
-#ifdef __AVX2__
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 #include <math.h>
@@ -489,6 +489,56 @@ static void op_sin_f32(struct warp *w, const struct code_ins *i)
 static void op_cos_f32(struct warp *w, const struct code_ins *i)
 {
     sine_of(w, i, 1);
+}
+
+static void op_cvt_f32_h(struct warp *w, const struct code_ins *i)
+{
+    const uint32_t *a = reg_at(w, i->s[0]);
+    uint32_t bits[32];
+#ifdef __F16C__ /* all of the v3 and v4 levels have it; the same values, NaNs included */
+    for (int l = 0; l < 32; l += 8) {
+        __m256i lanes = _mm256_loadu_si256((const __m256i *)(const void *)(a + l));
+        __m256i low = _mm256_and_si256(lanes, _mm256_set1_epi32(0xffff));
+        __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+        _mm256_storeu_ps((float *)(void *)(bits + l), _mm256_cvtph_ps(halves));
+    }
+#else
+    LANES
+    {
+        float v = (float)half_to_double((uint16_t)a[l]);
+        memcpy(&bits[l], &v, sizeof v);
+    }
+#endif
+    store_32(w, i->d[0], bits);
+}
+
+/* Multiply-adds one after another (fold.c), a full warp: without a call for each. */
+static void op_fma_run_f32(struct warp *w, const struct code_ins *i)
+{
+    const struct code_ins *k = w->ctx->code->fused + i->imm, *end = k + i->count;
+    bool is_full = w->mask == UINT32_MAX;
+    for (; k < end && is_full; k++) {
+        const float *a = reg_at(w, k->s[0]), *b = reg_at(w, k->s[1]), *c = reg_at(w, k->s[2]);
+        float *d = reg_at(w, k->d[0]);
+        LANES
+        d[l] = fmaf(a[l], b[l], c[l]);
+    }
+    for (; k < end; k++)
+        k->inner(w, k);
+}
+
+static void op_fma_run_f64(struct warp *w, const struct code_ins *i)
+{
+    const struct code_ins *k = w->ctx->code->fused + i->imm, *end = k + i->count;
+    bool is_full = w->mask == UINT32_MAX;
+    for (; k < end && is_full; k++) {
+        const double *a = reg_at(w, k->s[0]), *b = reg_at(w, k->s[1]), *c = reg_at(w, k->s[2]);
+        double *d = reg_at(w, k->d[0]);
+        LANES
+        d[l] = fma(a[l], b[l], c[l]);
+    }
+    for (; k < end; k++)
+        k->inner(w, k);
 }
 
 static void op_nop(struct warp *w, const struct code_ins *i)
@@ -972,42 +1022,47 @@ static void op_unpack(struct warp *w, const struct code_ins *i)
 
 /* --- warp-wide operations --- */
 
-static int shuffle_source(uint8_t mode, int lane, uint32_t b, uint32_t c, bool *in_range)
+/* Where each lane's value comes from; the bits of the lanes for which that is another one, or itself by its own word.
+ */
+static uint32_t shuffle_sources(uint8_t mode, const uint32_t *b, const uint32_t *c, int32_t from[32])
 {
-    int segment = (int)(c >> 8 & 31), clamp = (int)(c & 31), by = (int)(b & 31);
-    int least = lane & segment;
-    int most = least | (clamp & ~segment);
-    int j;
-    switch (mode) {
-    case 0: /* up */
-        j = lane - by;
-        *in_range = j >= most;
-        break;
-    case 1: /* down */
-        j = lane + by;
-        *in_range = j <= most;
-        break;
-    case 2: /* bfly */
-        j = lane ^ by;
-        *in_range = j <= most;
-        break;
-    default: /* idx */
-        j = least | (by & ~segment);
-        *in_range = j <= most;
+    uint32_t bits = 0;
+    LANES
+    {
+        int32_t by = (int32_t)(b[l] & 31), segment = (int32_t)(c[l] >> 8 & 31), least = l & segment;
+        int32_t most = least | ((int32_t)(c[l] & 31) & ~segment);
+        int32_t j = mode == 0   ? l - by                   /* up */
+                    : mode == 1 ? l + by                   /* down */
+                    : mode == 2 ? l ^ by                   /* bfly */
+                                : least | (by & ~segment); /* idx */
+        int32_t is_there = mode == 0 ? j >= most : j <= most;
+        from[l] = is_there ? j : l;
+        bits |= (uint32_t)is_there << l;
     }
-    return *in_range ? j : lane;
+    return bits;
 }
 
 static void op_shfl(struct warp *w, const struct code_ins *i)
 {
     const uint32_t *a = reg_at(w, i->s[0]), *b = reg_at(w, i->s[1]), *c = reg_at(w, i->s[2]);
     uint32_t temp[32];
+    int32_t from[32];
     uint32_t bits = 0;
-    for (int l = 0; l < 32; l++) {
-        bool in_range;
-        temp[l] = a[shuffle_source(i->type2, l, b[l], c[l], &in_range)];
-        bits |= (uint32_t)in_range << l;
+    switch (i->type2) { /* each of its own, without the question in the loop */
+    case 0:
+        bits = shuffle_sources(0, b, c, from);
+        break;
+    case 1:
+        bits = shuffle_sources(1, b, c, from);
+        break;
+    case 2:
+        bits = shuffle_sources(2, b, c, from);
+        break;
+    default:
+        bits = shuffle_sources(3, b, c, from);
     }
+    for (int l = 0; l < 32; l++)
+        temp[l] = a[from[l]];
     if (i->d[0] != CODE_NONE)
         store_32(w, i->d[0], temp);
     if (i->d[1] != CODE_NONE)

@@ -58,9 +58,11 @@ static inline void row_sectors(union mem_counts *one, uint64_t first, uint64_t b
     one->lines = (last >> 7) - (first >> 7) + 1;
 }
 
+/* What of an address the counts depend on when the distances are given. A shift by whole words turns the banks round,
+ * and no word meets another one because of it. */
 static inline uint32_t phase_of(uint64_t first, enum pattern_rule rule)
 {
-    return (uint32_t)first & (rule == RULE_LOCAL ? 3 : 127);
+    return (uint32_t)first & (rule == RULE_SECTORS ? 127 : 3);
 }
 
 /* Lanes by eights, each side by side or at one address? */
@@ -152,6 +154,7 @@ __attribute__((noinline)) static void learn_pattern(struct mem_row *row, const s
 {
     union mem_counts one = {.all = {0}};
     bool is_near = note_distances(row, addr, mask, (uint32_t)i->bytes * i->vec);
+    exec_settle(row);
     row->pattern_mask = is_near ? mask : 0;
     row->pattern_phase = phase_of(addr[__builtin_ctz(mask)], rule);
     if (rule == RULE_BANKS) {
@@ -170,12 +173,6 @@ __attribute__((noinline)) static void learn_pattern(struct mem_row *row, const s
     row->one = one;
 }
 
-static inline void add_pattern(struct mem_row *row)
-{
-    for (int k = 0; k < MEM_COUNTS_N; k++)
-        row->sum.all[k] += row->one.all[k];
-}
-
 /* Another phase of the last pattern: do its counts hold, or are they known at once? */
 static inline bool takes_phase(struct mem_row *row, uint64_t first, uint32_t bytes, enum pattern_rule rule)
 {
@@ -188,6 +185,7 @@ static inline bool takes_phase(struct mem_row *row, uint64_t first, uint32_t byt
         return (row->pattern_phase & (bytes - 1)) == 0;
     if (rule != RULE_SECTORS || (row->pattern_phase & (bytes - 1)) != 0)
         return false;
+    exec_settle(row);
     row->pattern_phase = phase;
     row_sectors(&row->one, first, bytes);
     return true;
@@ -205,7 +203,7 @@ static void count_pattern(struct mem_row *row, const struct code_ins *i, const u
     }
     if (differs != 0 || row->pattern_mask != mask || !takes_phase(row, first, (uint32_t)i->bytes * i->vec, rule))
         learn_pattern(row, i, addr, mask, counted, rule);
-    add_pattern(row);
+    row->repeated++;
 }
 
 /* The lanes of mask whose access is aligned and in bounds; faults of the others are noted. */
@@ -446,14 +444,14 @@ struct repeat {
     uint64_t first; /* address of lane 0 in it */
 };
 
-/* Are all lanes base + lane * step, or base + table[lane]? */
+/* Are all lanes base + table[lane]? The first form is for tables of equal steps: it reads their beginning only. */
 #ifdef __AVX2__
 /* By hand: the compiler's sum over a vector's lanes costs as much as the rest. */
-static inline bool in_step_64(const uint64_t *a, uint64_t base, uint64_t step)
+static inline bool in_step_64(const uint64_t *a, uint64_t base, const int64_t *table)
 {
-    const uint64_t first[4] = {base, base + step, base + 2 * step, base + 3 * step}, four = 4 * step;
-    __m256i want = _mm256_loadu_si256((const __m256i *)(const void *)first);
-    __m256i by = _mm256_set1_epi64x((long long)four), differs = _mm256_setzero_si256();
+    __m256i first = _mm256_loadu_si256((const __m256i *)(const void *)table);
+    __m256i want = _mm256_add_epi64(_mm256_set1_epi64x((long long)base), first);
+    __m256i by = _mm256_set1_epi64x(table[4]), differs = _mm256_setzero_si256();
     for (int l = 0; l < 32; l += 4) {
         __m256i is = _mm256_loadu_si256((const __m256i *)(const void *)(a + l));
         differs = _mm256_or_si256(differs, _mm256_xor_si256(is, want));
@@ -462,12 +460,11 @@ static inline bool in_step_64(const uint64_t *a, uint64_t base, uint64_t step)
     return _mm256_testz_si256(differs, differs);
 }
 
-static inline bool in_step_32(const uint32_t *a, uint32_t base, uint32_t step)
+static inline bool in_step_32(const uint32_t *a, uint32_t base, const uint32_t *table)
 {
-    const __m256i lanes = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-    __m256i want =
-        _mm256_add_epi32(_mm256_set1_epi32((int)base), _mm256_mullo_epi32(lanes, _mm256_set1_epi32((int)step)));
-    __m256i by = _mm256_set1_epi32((int)(8 * step)), differs = _mm256_setzero_si256();
+    __m256i first = _mm256_loadu_si256((const __m256i *)(const void *)table);
+    __m256i want = _mm256_add_epi32(_mm256_set1_epi32((int)base), first);
+    __m256i by = _mm256_set1_epi32((int)table[8]), differs = _mm256_setzero_si256();
     for (int l = 0; l < 32; l += 8) {
         __m256i is = _mm256_loadu_si256((const __m256i *)(const void *)(a + l));
         differs = _mm256_or_si256(differs, _mm256_xor_si256(is, want));
@@ -498,17 +495,17 @@ static inline bool in_table_32(const uint32_t *a, uint32_t base, const uint32_t 
     return _mm256_testz_si256(differs, differs);
 }
 #else
-static inline bool in_step_64(const uint64_t *a, uint64_t base, uint64_t step)
+static inline bool in_step_64(const uint64_t *a, uint64_t base, const int64_t *table)
 {
-    uint64_t differs = 0;
+    uint64_t differs = 0, step = (uint64_t)table[1];
     LANES
     differs |= a[l] ^ (base + (uint64_t)l * step);
     return differs == 0;
 }
 
-static inline bool in_step_32(const uint32_t *a, uint32_t base, uint32_t step)
+static inline bool in_step_32(const uint32_t *a, uint32_t base, const uint32_t *table)
 {
-    uint32_t differs = 0;
+    uint32_t differs = 0, step = table[1];
     LANES
     differs |= a[l] ^ (base + (uint32_t)l * step);
     return differs == 0;
@@ -533,12 +530,12 @@ static inline bool in_table_32(const uint32_t *a, uint32_t base, const uint32_t 
 
 static inline bool distances_same_64(const uint64_t *a, const struct mem_row *row)
 {
-    return row->shape >= SHAPE_STEP ? in_step_64(a, a[0], row->step) : in_table_64(a, a[0], row->pattern);
+    return row->shape >= SHAPE_STEP ? in_step_64(a, a[0], row->pattern) : in_table_64(a, a[0], row->pattern);
 }
 
 static inline bool distances_same_32(const uint32_t *a, const struct mem_row *row)
 {
-    return row->shape >= SHAPE_STEP ? in_step_32(a, a[0], (uint32_t)row->step) : in_table_32(a, a[0], row->pattern_32);
+    return row->shape >= SHAPE_STEP ? in_step_32(a, a[0], row->pattern_32) : in_table_32(a, a[0], row->pattern_32);
 }
 
 /* A loop goes through memory in steps that the processor does not see as such: they are larger than its pages. */
@@ -576,7 +573,7 @@ static inline bool repeats(struct warp *w, const struct code_ins *i, struct mem_
     out->base = is_shared ? ctx->shared : NULL;
     if (!is_shared)
         fetch_ahead(row, out->first);
-    add_pattern(row);
+    row->repeated++;
     return true;
 }
 
@@ -691,6 +688,62 @@ static void scatter_element(const struct warp *w, const struct code_ins *i, uint
             memcpy(at + row->pattern[l], is_wide ? (const void *)&wide[l] : (const void *)&narrow[l], i->bytes);
 }
 
+/* Vectors of four words, lane after lane in memory, a register for each word. */
+#ifdef __SSE2__
+static inline __m128 *words_of(const struct warp *w, uint32_t offset, int l)
+{
+    return (__m128 *)(void *)((float *)reg_at(w, offset) + l);
+}
+
+static inline void load_row_of_4(const struct warp *w, const struct code_ins *i, const uint8_t *at)
+{
+    for (int l = 0; l < 32; l += 4) {
+        const float *from = (const float *)(const void *)(at + (size_t)l * 16);
+        __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + 4), c = _mm_loadu_ps(from + 8),
+               d = _mm_loadu_ps(from + 12);
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        *words_of(w, i->d[0], l) = a;
+        *words_of(w, i->d[1], l) = b;
+        *words_of(w, i->d[2], l) = c;
+        *words_of(w, i->d[3], l) = d;
+    }
+}
+
+static inline void store_row_of_4(const struct warp *w, const struct code_ins *i, uint8_t *at)
+{
+    for (int l = 0; l < 32; l += 4) {
+        float *to = (float *)(void *)(at + (size_t)l * 16);
+        __m128 a = *words_of(w, i->s[0], l), b = *words_of(w, i->s[1], l), c = *words_of(w, i->s[2], l),
+               d = *words_of(w, i->s[3], l);
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps(to, a);
+        _mm_storeu_ps(to + 4, b);
+        _mm_storeu_ps(to + 8, c);
+        _mm_storeu_ps(to + 12, d);
+    }
+}
+#else
+static inline void load_row_of_4(const struct warp *w, const struct code_ins *i, const uint8_t *at)
+{
+    for (int k = 0; k < 4; k++)
+        for (int l = 0; l < 32; l++)
+            memcpy((uint32_t *)reg_at(w, i->d[k]) + l, at + 16 * l + 4 * k, 4);
+}
+
+static inline void store_row_of_4(const struct warp *w, const struct code_ins *i, uint8_t *at)
+{
+    for (int k = 0; k < 4; k++)
+        for (int l = 0; l < 32; l++)
+            memcpy(at + 16 * l + 4 * k, (const uint32_t *)reg_at(w, i->s[k]) + l, 4);
+}
+#endif
+
+static inline bool is_row_of_4(const struct code_ins *i, const struct mem_row *row, const uint32_t *regs, uint8_t wide)
+{
+    return i->vec == 4 && i->bytes == 4 && wide == 0 && row->shape == SHAPE_ROW && regs[0] != CODE_NONE &&
+           regs[1] != CODE_NONE && regs[2] != CODE_NONE && regs[3] != CODE_NONE;
+}
+
 /* Any load, the slow way: lane by lane. */
 __attribute__((noinline)) static void load_lanes(struct warp *w, const struct code_ins *i)
 {
@@ -731,6 +784,10 @@ static void op_ld_any(struct warp *w, const struct code_ins *i)
         load_lanes(w, i);
         return;
     }
+    if (is_row_of_4(i, row, i->d, i->d_wide)) {
+        load_row_of_4(w, i, repeat_at(&r));
+        return;
+    }
     for (uint32_t k = 0; k < i->vec; k++)
         if (i->d[k] != CODE_NONE)
             gather_element(w, i, k, repeat_at(&r) + (size_t)k * i->bytes, row);
@@ -742,6 +799,10 @@ static void op_st_any(struct warp *w, const struct code_ins *i)
     struct repeat r;
     if (!may_repeat(i) || !repeats(w, i, row, (uint32_t)i->bytes * i->vec, i->space == PTX_SPACE_SHARED, &r)) {
         store_each_lane(w, i);
+        return;
+    }
+    if (is_row_of_4(i, row, i->s, i->s_wide)) {
+        store_row_of_4(w, i, repeat_at(&r));
         return;
     }
     for (uint32_t k = 0; k < i->vec; k++)

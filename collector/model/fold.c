@@ -204,11 +204,46 @@ out:
     return err;
 }
 
-int fold_finish(struct code *code)
+/* --- runs of multiply-adds --- */
+
+#define RUN_MAX UINT16_MAX
+
+static bool may_fuse(const struct code_ins *a)
+{
+    return (a->op == OP_fma_f32 || a->op == OP_fma_f64) && a->fn == a->inner;
+}
+
+/* A run of one operation at the end of run, which begins at first and has now grown: all of it becomes one. */
+static void fuse(struct code *code, const exec_fn *table, uint32_t first, uint32_t *n)
+{
+    while (first < *n) {
+        struct code_ins *head = &code->run[first], one;
+        uint32_t count = 1;
+        while (may_fuse(head) && first + count < *n && head[count].op == head->op && may_fuse(&head[count]) &&
+               count < RUN_MAX)
+            count++;
+        first++;
+        if (count < 2)
+            continue;
+        memcpy(code->fused + code->fused_n, head, count * sizeof *head);
+        one = *head;
+        one.fn = one.inner = table[head->op == OP_fma_f32 ? OP_fma_run_f32 : OP_fma_run_f64];
+        one.op = head->op == OP_fma_f32 ? OP_fma_run_f32 : OP_fma_run_f64;
+        one.imm = code->fused_n;
+        one.count = (uint16_t)count;
+        code->fused_n += count;
+        *head = one;
+        memmove(head + 1, head + count, (*n - first - (count - 1)) * sizeof *head);
+        *n -= count - 1;
+    }
+}
+
+int fold_finish(struct code *code, const exec_fn *table)
 {
     uint32_t n = 0;
     code->run = malloc((code->ins_n + 1) * sizeof *code->run);
-    if (!code->run)
+    code->fused = malloc((code->ins_n + 1) * sizeof *code->fused);
+    if (!code->run || !code->fused)
         return -WS_ENOMEM;
     for (uint32_t b = 0; b < code->blocks_n; b++) {
         struct code_block *block = &code->blocks[b];
@@ -216,6 +251,7 @@ int fold_finish(struct code *code)
         for (uint32_t k = block->first; k < block->end; k++)
             if (code->ins[k].fold == FOLD_RUNS && code->ins[k].op != OP_nop)
                 code->run[n++] = code->ins[k];
+        fuse(code, table, block->run_first, &n);
         block->run_end = n;
     }
     code->run_n = n;

@@ -20,10 +20,39 @@ void memory_init(struct memory *memory, uint64_t limit)
     pthread_mutex_init(&memory->heap.lock, NULL);
 }
 
+static void give_back(const struct allocation *a)
+{
+    if (a->mapped)
+        (void)munmap(a->base, a->mapped);
+    else
+        free(a->base);
+}
+
+#define PAGE_BYTES 4096u
+
+/* Large memory comes zeroed from the system. Its pages are asked for at once: a launch is not to wait for them. */
+static bool map(struct allocation *a, uint64_t bytes)
+{
+    uint64_t whole = (bytes + HUGE_BYTES - 1) & ~(uint64_t)(HUGE_BYTES - 1), before;
+    uint8_t *at = mmap(NULL, whole + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return false;
+    before = (0 - (uint64_t)(uintptr_t)at) & (HUGE_BYTES - 1);
+    if (before)
+        (void)munmap(at, before);
+    (void)munmap(at + before + whole, HUGE_BYTES - before);
+    a->base = at + before;
+    a->mapped = whole;
+    (void)madvise(a->base, whole, MADV_HUGEPAGE); /* scattered accesses wait for page tables; refused: it costs time */
+    for (uint64_t k = 0; k < whole; k += PAGE_BYTES)
+        ((volatile uint8_t *)a->base)[k] = 0;
+    return true;
+}
+
 void memory_fini(struct memory *memory)
 {
     for (uint32_t k = 0; k < memory->n; k++) {
-        free(memory->all[k].base);
+        give_back(&memory->all[k]);
         free(memory->all[k].defined);
     }
     free(memory->all);
@@ -70,11 +99,14 @@ int memory_alloc(struct memory *memory, uint64_t bytes, uint64_t *addr)
     if (err)
         return err;
     rounded = (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
-    if (posix_memalign(&a.base, rounded >= HUGE_BYTES ? HUGE_BYTES : ALIGN, rounded) != 0)
-        return -WS_ENOMEM;
-    if (rounded >= HUGE_BYTES) /* scattered accesses wait for page tables otherwise; a refusal costs only time */
-        (void)madvise(a.base, rounded, MADV_HUGEPAGE);
-    memset(a.base, 0, rounded);
+    if (rounded >= HUGE_BYTES) {
+        if (!map(&a, rounded))
+            return -WS_ENOMEM;
+    } else {
+        if (posix_memalign(&a.base, ALIGN, rounded) != 0)
+            return -WS_ENOMEM;
+        memset(a.base, 0, rounded);
+    }
     a.lo = (uint64_t)(uintptr_t)a.base;
     a.hi = a.lo + bytes;
     insert(memory, &a);
@@ -101,7 +133,7 @@ int memory_free(struct memory *memory, uint64_t addr)
     if (at == memory->n || memory->all[at].lo != addr)
         return -WS_ENOENT;
     memory->bytes -= memory->all[at].base ? memory->all[at].hi - addr : 0;
-    free(memory->all[at].base);
+    give_back(&memory->all[at]);
     free(memory->all[at].defined);
     memmove(memory->all + at, memory->all + at + 1, (memory->n - at - 1) * sizeof *memory->all);
     memory->n--;

@@ -17,6 +17,7 @@
 struct allocation {
     uint64_t lo, hi;
     void *base;       /* to free, NULL = somebody else's */
+    uint64_t mapped;  /* bytes of a mapping at base; 0: it is malloc's */
     uint8_t *defined; /* [hi - lo] 1 = written; NULL = all of it is */
     char label[MEMORY_LABEL_BYTES];
 };

@@ -128,8 +128,10 @@ static void add_rows(struct ws_model_result *r, const struct exec_ctx *ctx, cons
     fill_row(&row, in, ctx, block);
     count_instruction(r, ctx, in, &row);
     for (uint32_t k = 0; k < rows; k++) {
-        const struct mem_row *m = has_memory ? &ctx->mem_rows[in->stat + k] : NULL;
+        struct mem_row *m = has_memory ? &ctx->mem_rows[in->stat + k] : NULL;
         struct ws_model_row one = row;
+        if (m)
+            exec_settle(m);
         if (k > 0 && m->sum.requests == 0)
             continue;
         if (m && m->sum.requests) {

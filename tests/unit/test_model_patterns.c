@@ -7,6 +7,8 @@
 #include "../../collector/model/model.h"
 #include "test.h"
 
+#include <math.h>
+
 #define REQUESTS 64
 #define DATA_BYTES 65536
 #define NO_LANE UINT32_MAX
@@ -314,4 +316,78 @@ TEST(results_that_nobody_reads_are_counted_all_the_same)
     run_plain("mov.u32 %r10, 3; add.u32 %r11, %r10, %r1; mul.lo.u32 %r12, %r11, %r11;", out, 1, 64, &result);
     CHECK_INT(out[63], 3);
     CHECK_INT(result.counts.ptx_instructions, 2 * (8 + 3 + 2));
+}
+
+/* --- several instructions, or all lanes, at once --- */
+
+TEST(multiply_adds_one_after_another_are_those_of_the_text)
+{
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+        const char *t = is_wide ? "f64" : "f32", *z = is_wide ? "cvt.rzi.u32.f64" : "cvt.rzi.u32.f32";
+        char body[1024];
+        uint32_t out[256];
+        struct ws_model_result result;
+        snprintf(
+            body, sizeof body,
+            ".reg .%s %%f<9>; cvt.rn.%s.u32 %%f1, %%r1; cvt.rn.%s.u32 %%f2, %%r20; setp.lt.u32 %%p1, %%r1, 20;\n"
+            "fma.rn.%s %%f3, %%f1, %%f2, %%f1; fma.rn.%s %%f4, %%f3, %%f3, %%f1; fma.rn.%s %%f3, %%f4, %%f3, %%f4;\n"
+            "@%%p1 bra B; fma.rn.%s %%f3, %%f3, %%f2, %%f1; fma.rn.%s %%f3, %%f3, %%f2, %%f3;\nB: %s %%r10, %%f3;",
+            t, t, t, t, t, t, t, t, z);
+        run_plain(body, out, 1, 64, &result);
+        for (uint32_t x = 0; x < 64; x++) {
+            double a = 6.0 * x, b = a * a + x, c = b * a + b,
+                   d = is_wide ? c * 5 + x : (double)fmaf((float)c, 5, (float)x);
+            double e = is_wide ? d * 5 + d : (double)fmaf((float)d, 5, (float)d);
+            if (x < 32 && !is_wide)
+                CHECK_INT(out[x], (uint32_t)(x < 20 ? c : e)); /* below 2^24: exact but for the two rounded above */
+            if (is_wide)
+                CHECK_INT(out[x], (uint32_t)(x < 20 ? c : e));
+        }
+        CHECK_INT(result.counts.fp[is_wide ? 6 : 3], 3 * 64 + 2 * 44); /* multiply-adds */
+    }
+}
+
+static float value_of_half(uint32_t h)
+{
+    int exponent = (int)(h >> 10 & 31), fraction = (int)(h & 1023);
+    float v = exponent == 31  ? fraction ? NAN : INFINITY
+              : exponent == 0 ? ldexpf((float)fraction, -24)
+                              : ldexpf((float)(1024 + fraction), exponent - 25);
+    return h >> 15 ? -v : v;
+}
+
+TEST(every_half_becomes_its_float)
+{
+    for (uint32_t high = 0; high < 256; high++) {
+        char body[512];
+        uint32_t out[256];
+        struct ws_model_result result;
+        snprintf(body, sizeof body,
+                 ".reg .b16 %%h<2>; .reg .f32 %%f<2>; add.u32 %%r2, %%r1, %u; cvt.u16.u32 %%h1, %%r2;\n"
+                 "cvt.f32.f16 %%f1, %%h1; mov.b32 %%r10, %%f1;",
+                 high << 8);
+        run_plain(body, out, 1, 256, &result);
+        for (uint32_t low = 0; low < 256; low++) {
+            float is, want = value_of_half(high << 8 | low);
+            memcpy(&is, &out[low], sizeof is);
+            CHECK(isnan(want) ? isnan(is) : is == want && signbit(is) == signbit(want));
+        }
+    }
+}
+
+TEST(vectors_of_four_words_go_to_memory_and_come_back)
+{
+    uint32_t out[256];
+    struct ws_model_result result;
+    run_plain("mul.lo.u32 %r2, %r1, 16; cvt.u64.u32 %rd4, %r2; add.s64 %rd5, %rd1, %rd4; mul.lo.u32 %r4, %r1, 10;\n"
+              "add.u32 %r5, %r4, 1; add.u32 %r6, %r4, 2; add.u32 %r7, %r4, 3;\n"
+              "st.global.v4.u32 [%rd5], {%r4, %r5, %r6, %r7}; st.global.v4.u32 [%rd5], {%r4, %r5, %r6, %r7};\n"
+              "ld.global.v4.u32 {%r11, %r12, %r13, %r14}, [%rd5]; ld.global.v4.u32 {%r11, %r12, %r13, %r14}, [%rd5];\n"
+              "mad.lo.u32 %r10, %r11, 7, %r12; mad.lo.u32 %r10, %r10, 7, %r13; mad.lo.u32 %r10, %r10, 7, %r14;",
+              out, 1, 32, &result);
+    for (uint32_t l = 0; l < 128; l++) {
+        uint32_t v = 10 * l;
+        CHECK_INT(out[l], l < 32 ? ((v * 7 + v + 1) * 7 + v + 2) * 7 + v + 3 : l / 4 * 10 + l % 4);
+    }
+    CHECK_INT(result.counts.memory[WS_MODEL_GLOBAL_LD].sectors, 32);
 }
