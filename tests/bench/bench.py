@@ -299,7 +299,7 @@ def bench_bundle():
 
 # Files of kernels/ whose launches, in full, the target of the whole is about.
 SUITE = "vec_add stride_read mat_add transpose offset_copy matmul fma_peak fp64_peak diverge reduce_tree".split()
-COALESCED = ["vec_add", "copy_width<1>", "offset_copy<0>", "mat_add_xcol", "stride_read<1>", "zip_bias", "map_view_contiguous",
+COALESCED = ["vec_add", "copy_width<1>", "copy_width<4>", "offset_copy<0>", "mat_add_xcol", "stride_read<1>", "zip_bias", "map_view_contiguous",
              "matmul_naive", "matmul_tiled<32>", "gemv<64>"]
 
 
