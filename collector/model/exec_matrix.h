@@ -291,39 +291,45 @@ static struct wmma_walk wmma_walk_of(const struct code_wide *wide, const struct 
     return walk;
 }
 
+/* Where the lanes' words (or, by ldmatrix, rows) of the tiles from this one on lie; the lanes that have one. */
+static uint32_t tile_addresses(const struct code_matrix *m, uint8_t how, uint32_t tile, const uint64_t base[32],
+                               const uint32_t stride[32], uint64_t addr[32])
+{
+    uint32_t rows = m->part == 'b' ? m->k : m->m, columns = m->part == 'a' ? m->k : m->n;
+    uint32_t down = (m->is_column ? columns : rows) / 8, tiles = rows * columns / 64, mask = 0;
+    for (uint32_t l = 0; l < 32; l++) {
+        uint32_t t = tile + (how == WMMA_LDSM ? l / 8 : 0);
+        uint32_t line = how == WMMA_LDSM ? l % 8 : l / 4, cell = how == WMMA_LDSM ? 0 : l % 4 * 2;
+        uint64_t along = t / down * 8ull + cell;
+        addr[l] = base[l] + 2 * ((t % down * 8ull + line) * stride[l] + along);
+        mask |= (uint32_t)(t < tiles) << l;
+    }
+    return mask;
+}
+
 /* Requests of a factor of 16-bit values, whatever lane the model keeps them in: by tiles of 8 lines (what lies side by
  * side in memory) of 8 values. */
 static void count_wmma(struct warp *w, const struct code_ins *i, const uint64_t base[32], const uint32_t stride[32])
 {
     const struct code_matrix *m = &w->ctx->code->wide[i->wide].matrix;
-    uint32_t rows = m->part == 'b' ? m->k : m->m, columns = m->part == 'a' ? m->k : m->n;
-    uint32_t down = (m->is_column ? columns : rows) / 8, tiles = rows * columns / 64;
-    uint32_t a_time = i->type2 == WMMA_LDSM ? 4 : 1;
+    uint32_t tiles = (m->part == 'b' ? m->k : m->m) * (m->part == 'a' ? m->k : m->n) / 64u;
     uint64_t first = base[0];
     uint8_t space = i->space == PTX_SPACE_GENERIC ? window_of(&first) : i->space;
+    enum pattern_rule rule = space == PTX_SPACE_SHARED  ? RULE_BANKS
+                             : space == PTX_SPACE_LOCAL ? RULE_LOCAL
+                                                        : RULE_SECTORS;
     uint32_t offset = i->space != PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL ? 0
                       : space == PTX_SPACE_SHARED                                ? 1
                                                                                  : 2;
     struct code_ins one = *i;
     one.bytes = i->type2 == WMMA_LDSM ? 16 : 4;
-    for (uint32_t tile = 0; tile < tiles; tile += a_time) {
+    for (uint32_t tile = 0; tile < tiles; tile += i->type2 == WMMA_LDSM ? 4 : 1) {
         uint64_t addr[32];
-        uint32_t mask = w->mask;
-        for (uint32_t l = 0; l < 32; l++) {
-            uint32_t t = tile + (i->type2 == WMMA_LDSM ? l / 8 : 0);
-            uint32_t line = i->type2 == WMMA_LDSM ? l % 8 : l / 4, cell = i->type2 == WMMA_LDSM ? 0 : l % 4 * 2;
-            uint64_t at = (uint64_t)(t % down * 8 + line) * stride[l] + t / down * 8 + cell;
-            addr[l] = base[l] + 2 * at;
-            if (i->space == PTX_SPACE_GENERIC)
-                (void)window_of(&addr[l]);
-            if (t >= tiles)
-                mask &= ~(1u << l);
-        }
+        uint32_t mask = w->mask & tile_addresses(m, i->type2, tile, base, stride, addr);
+        for (int l = 0; l < 32 && i->space == PTX_SPACE_GENERIC; l++)
+            (void)window_of(&addr[l]);
         if (mask)
-            count_pattern(&w->ctx->mem_rows[i->stat + offset], &one, addr, mask, one.bytes,
-                          space == PTX_SPACE_SHARED  ? RULE_BANKS
-                          : space == PTX_SPACE_LOCAL ? RULE_LOCAL
-                                                     : RULE_SECTORS);
+            count_pattern(&w->ctx->mem_rows[i->stat + offset], &one, addr, mask, one.bytes, rule);
     }
 }
 

@@ -529,7 +529,7 @@ TEST(operations_in_software_count_as_their_sass_does)
             continue; /* this machine lacks the instructions */
         REQUIRE(r.err == 0);
         for (int n = 0; n < 3; n++)
-            if (fp[1 + n] != 32u * operations[k].f32[n] || fp[4 + n] != 32u * operations[k].f64[n])
+            if (fp[1 + n] != 32ull * operations[k].f32[n] || fp[4 + n] != 32ull * operations[k].f64[n])
                 WS_FAIL("%s: %llu %llu %llu, %llu %llu %llu", operations[k].operation, (unsigned long long)fp[1],
                         (unsigned long long)fp[2], (unsigned long long)fp[3], (unsigned long long)fp[4],
                         (unsigned long long)fp[5], (unsigned long long)fp[6]);
