@@ -111,3 +111,26 @@ a, b = ([{key: v for key, v in k.items() if key not in NAMES} for k in json.load
 assert len(a) > 90 and a == b  # findings with gain, severity, evidence and text; points, occupancy, stalls
 PY
 result $? "rules, roofline and occupancy judge numbers: every kernel renamed, the same report"
+
+# The whole GPU sampled each millisecond: `run --timeline-metrics default --timeline-start first ./gpu-cases phases 3` on an
+# H200 (the capture has the date): three times 50 ms of arithmetic with all warps resident, and 50 sums of two vectors.
+"$ws" import tests/flow/h200-samples.wscap >"$scratch/log" 2>&1 && "$ws" report --json >"$scratch/samples.json" 2>"$scratch/log"
+python3 - "$scratch/samples.json" >"$scratch/log" 2>&1 <<'PY'
+import json
+import sys
+
+report = json.load(open(sys.argv[1]))
+series = report["samples"]["series"]
+assert len(series) == 1 and series[0]["interval_ns"] == 1000000 and series[0]["by_timer"] and series[0]["covered"] > 0.99, series
+assert not any(w["code"] in ("records-lost", "timeline-bursts", "timeline-merged") for w in report["warnings"])
+names = {k["id"]: k for k in report["kernels"]}
+mean = {names[k["kernel"]]["name"]: (k["mean"], k["samples"], names[k["kernel"]]) for k in report["samples"]["kernels"]}
+burn, n, _ = mean["burn"]
+assert n > 100 and burn["sm_active"] > 0.99 and 0.99 < burn["warps_active"] <= 1.01 and burn["dram_read"] < 0.01 and burn["tensor_active"] < 0.01, burn
+add, n, kernel = mean["stream_add"]
+assert n > 90 and 1.95 < add["dram_read"] / add["dram_write"] < 2.05, add
+sampled = (add["dram_read"] + add["dram_write"]) * 4.8e12  # the data sheet's bytes a second
+moved = 50 * 3 * 2**30 / kernel["duration"]["mean"]
+assert abs(sampled / moved - 1) < 0.03, (sampled, moved)
+PY
+result $? "samples over time: two kernels read what is known of them, and the memory's share is that of the bytes moved"

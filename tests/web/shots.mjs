@@ -39,7 +39,7 @@ mkdirSync(out, { recursive: true });
 // A model of the same kernel beside it tells of lines of source, as `make demo` has it.
 const d = await daemon({ files: [...recorded, modelled(["transpose"])], own: true });
 const named = (await getJson(d, "/sessions")).sessions, find = (name) => named.find((x) => x.name === name);
-const s = find("h200-kernels"), torch = find("torch"), model = named.find((x) => x.source === "modelled");
+const s = find("h200-kernels"), torch = find("torch"), phases = find("pm-1ms"), model = named.find((x) => x.source === "modelled");
 const k = (await getJson(d, `/sessions/${s.id}/kernels?filter=name:transpose_tile<32>`)).kernels[0];
 // [file, theme, page, height, what is scrolled to the top]
 const SHOTS = [
@@ -50,6 +50,7 @@ const SHOTS = [
   ["kernels", "light", `/sessions/${s.id}/kernels`, 640],
   ["source", "light", `/sessions/${s.id}/kernels/${k.id}`, 700, "#source"],
   ["timeline", "dark", `/sessions/${torch.id}/timeline`, 640],
+  ["timeline-samples", "dark", `/sessions/${phases.id}/timeline`, 760],
   ["compare", "light", `/compare?base=${s.id}&target=${model.id}`, 640],
   ["occupancy", "light", "/occupancy", 720],
   ["access", "light", "/access?stride=2", 720],
