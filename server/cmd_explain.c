@@ -95,7 +95,10 @@ static void gains_text(const struct ws_rule *rule)
         if (is_first)
             printf("\nMeasured gain of the good twin (recorded: %s)\n", WS_SCORECARD_NAME);
         is_first = false;
-        printf("%*s%s -> %s: %.1f %%, estimated %.1f %%\n", INDENT, "", g.bad, g.good, g.measured, g.estimated);
+        int used = printf("%*s%s -> %s: %.1f %%,", INDENT, "", g.bad, g.good, g.measured);
+        if (used + (int)sizeof " estimated 99.9 %" - 1 > WIDTH)
+            printf("\n%*s", INDENT + 3, "");
+        printf(" estimated %.1f %%\n", g.estimated);
     }
 }
 
