@@ -8,10 +8,10 @@
 #include "perf_library.h"
 
 #include "steady.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -38,19 +38,10 @@ static void *open_library(void *unused)
 
 void ws_perf_library_start(const struct ws_located *cupti)
 {
-    sigset_t all, before;
-    pthread_t thread;
-    int err;
     library.cupti = *cupti;
     ws_steady_cond_init(&library.opened);
     atomic_store(&library.is_started, true);
-    sigfillset(&all); /* the program's signals are for its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = pthread_create(&thread, NULL, open_library, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (err == 0)
-        (void)pthread_detach(thread);
-    else
+    if (!ws_thread_start(open_library, 0))
         (void)open_library(NULL);
 }
 

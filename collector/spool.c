@@ -6,12 +6,12 @@
 
 #include "../analyzer/err.h"
 #include "steady.h"
+#include "thread.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -854,20 +854,8 @@ static void *run_thread(void *unused)
 
 int ws_spool_start(void)
 {
-    sigset_t all, before;
-    pthread_attr_t attr;
-    int err;
-    if (pthread_attr_init(&attr) != 0)
-        return -WS_EIO;
-    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&attr, 2 << 20); /* CUPTI's flush and decode run on it */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = pthread_create(&spool.thread, &attr, run_thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    spool.is_running = err == 0;
-    return err == 0 ? 0 : -WS_EIO;
+    spool.is_running = ws_thread_start(run_thread, WS_THREAD_CUPTI_STACK);
+    return spool.is_running ? 0 : -WS_EIO;
 }
 
 bool ws_spool_finish(unsigned timeout_ms)

@@ -23,12 +23,12 @@
 #include "spool.h"
 #include "state.h"
 #include "steady.h"
+#include "thread.h"
 #include "timeline_plan.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -792,21 +792,21 @@ static void decode_all(int64_t until_ns)
 static bool wait_for_work(uint64_t *devices)
 {
     struct timespec until = ws_steady_deadline(atomic_load(&timeline.rest_ms));
-    bool goes_on;
+    bool is_over;
     pthread_mutex_lock(&worker.lock);
     worker.is_busy = worker.is_setting_up = false;
     pthread_cond_broadcast(&worker.idle);
-    while (!atomic_load(&worker.is_stopped) && worker.wanted == 0 && !worker.is_rested)
+    while (goes_on() && worker.wanted == 0 && !worker.is_rested)
         if (pthread_cond_timedwait(&worker.wake, &worker.lock, &until) == ETIMEDOUT)
             break;
     *devices = worker.wanted;
     worker.wanted = 0;
     worker.is_rested = false;
-    goes_on = !atomic_load(&worker.is_stopped);
-    worker.is_busy = goes_on;
-    worker.is_setting_up = goes_on && *devices != 0;
+    is_over = !goes_on();
+    worker.is_busy = !is_over;
+    worker.is_setting_up = !is_over && *devices != 0;
     pthread_mutex_unlock(&worker.lock);
-    return goes_on;
+    return !is_over;
 }
 
 static void *run(void *unused)
@@ -830,24 +830,12 @@ static void *run(void *unused)
 /* Under worker.lock. */
 static bool start_thread(void)
 {
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_t thread;
-    int err;
-    if (pthread_attr_init(&attr) != 0)
-        return false;
     ws_steady_cond_init(&worker.wake);
     ws_steady_cond_init(&worker.idle);
-    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&attr, 2 << 20); /* CUPTI's set-up and decode run on it */
-    sigfillset(&all);                                /* the program's signals are for its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    err = pthread_create(&thread, &attr, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    if (err == 0)
-        ws_spool_add_thread();
-    return err == 0;
+    if (!ws_thread_start(run, WS_THREAD_CUPTI_STACK))
+        return false;
+    ws_spool_add_thread();
+    return true;
 }
 
 /* The thread is there, and the device was not met before. */
@@ -934,14 +922,16 @@ void ws_timeline_forget(void)
 
 void ws_timeline_finish(void)
 {
+    bool has_thread;
     if (!atomic_load(&is_on))
         return;
     pthread_mutex_lock(&worker.lock);
     atomic_store(&worker.is_stopped, true);
-    if (worker.has_thread)
+    has_thread = worker.has_thread;
+    if (has_thread)
         pthread_cond_signal(&worker.wake);
     pthread_mutex_unlock(&worker.lock);
-    if (!worker.has_thread)
+    if (!has_thread)
         return;
     if (!wait_until_idle(STEP_WAIT_MS, false)) {
         ws_spool_status_now("timeline-hangs", 1, "",

@@ -4,9 +4,9 @@
 #include "watch.h"
 
 #include "steady.h"
+#include "thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 static struct {
@@ -49,17 +49,10 @@ static void *run(void *unused)
 
 bool ws_watch_start(void (*on_late)(void))
 {
-    sigset_t all, before;
-    pthread_t thread;
     watch.on_late = on_late;
     ws_steady_cond_init(&watch.changed);
-    sigfillset(&all); /* the program's signals are for its own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, run, NULL) == 0) {
-        (void)pthread_detach(thread);
+    if (ws_thread_start(run, 0))
         atomic_store(&watch.has_thread, true);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return atomic_load(&watch.has_thread);
 }
 

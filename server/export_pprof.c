@@ -5,8 +5,9 @@
  *   sample types  launches/count, gpu_time/nanoseconds (the default); instructions/count and sectors/count where the
  *                 session has counts of instructions; pc_samples/count where it has PC samples
  *   stack         kernel (leaf), program
- *   labels        grid, block, GPU; of the model: "k of N" blocks that ran, if not all did; of PC samples: stall, the
- * reason, and no grid: they are of all launch shapes A kernel whose time is not known has its launches and no time. */
+ *   labels        grid, block, GPU; of the model: "k of N" blocks that ran, if not all did; of PC samples: stall,
+ *                 the reason, and no grid: they are of all launch shapes
+ * A kernel whose time is not known has its launches and no time. */
 #include "export.h"
 #include "kernel_source.h"
 
